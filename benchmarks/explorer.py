@@ -15,9 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 os.environ["GGDP_CACHE"] = "off"
 
-from ggdp.explorer.noise_results import AttackerSettings, NoiseSettings, attacker_results, noise_results, plan_results
-from ggdp.explorer.simulated_table import MOST_CELLS, dots_results, table_results
-from ggdp.explorer.views.table import TableSettings
+from ggdp.explorer.simulated_table import MOST_CELLS
+from ggdp.explorer.views.noise_view import (
+    AttackerSettings,
+    NoiseSettings,
+    attacker_results,
+    noise_results,
+    plan_results,
+)
+from ggdp.explorer.views.table_view import TableSettings, dots_results, table_results
 from ggdp.explorer.workers import keep_loaded
 from pages import machine, row, table
 
@@ -80,16 +86,6 @@ def simulated_at_most(rng: random.Random) -> TableSettings:
     return TableSettings(by="cell", levels=levels, bins="", epsilon=place(rng, EPSILON), units=int(place(rng, PEOPLE)))
 
 
-def released(settings: TableSettings) -> object:
-    wanted, simulation = settings.asked()
-    return table_results(wanted, settings.data, simulation, settings.column)
-
-
-def dotted(settings: TableSettings) -> object:
-    wanted, simulation = settings.asked()
-    return dots_results(wanted, settings.data, simulation, int(settings.dots))
-
-
 def main() -> None:
     cases = [
         ("Noise, counts", noise(), noise_results),
@@ -97,8 +93,8 @@ def main() -> None:
         ("Noise, counts, pure", noise(notion="pure", order=1.0), noise_results),
         ("Noise, counts, probabilistic", noise(notion="probabilistic"), noise_results),
         ("What an attacker learns", attacker, attacker_results),
-        ("Table, simulated, 9 cells", simulated, released),
-        (f"Table, simulated, {MOST_CELLS:,} cells", simulated_at_most, released),
+        ("Table, simulated, 9 cells", simulated, table_results),
+        (f"Table, simulated, {MOST_CELLS:,} cells", simulated_at_most, table_results),
     ]
     print("# The page: CPU milliseconds of what a moved slider shows\n")
     print(f"{machine()}. One process; calibrations of three orders, their")
@@ -110,7 +106,7 @@ def main() -> None:
     print("\nBeside it, in a process of its own with a bar of progress, so that the page answers meanwhile:")
     print("\n".join(table("view", "median", "most")))
     slow = [
-        ("Table, quantile dots of 3 cells", simulated, dotted),
+        ("Table, quantile dots of 3 cells", simulated, dots_results),
         ("Noise, error by order", noise(order=2.0), plan_results),
         ("Noise, 10 cells per person", noise(max_cells=10), noise_results),
         ("Noise, 10 cells per person, error by order", noise(max_cells=10, order=2.0), plan_results),

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import ggdp
 from ggdp.mechanisms import CellValues, QuantilePlan
-from ggdp.mechanisms.quantiles import Part, drawn_steps
+from ggdp.mechanisms.quantiles import Node, Part, draw_steps
 from ggdp.noise.entropy import SECURE
 from pages import row, table
 
@@ -45,14 +45,14 @@ def cells_of(rows: np.ndarray, cells: int) -> CellValues:
 def naive_ends(values: CellValues, steps: int, n: int, epsilon: float) -> np.ndarray:
     """Widths of intervals whose ends are two more quantiles each, at ranks that the law of the mechanism allows for."""
     share = Fraction(epsilon) / 2 / 6
-    whole, parts = Part.whole(values, steps, 1), np.full(values.cells, 10**6)
+    whole = Part.whole(values, steps, 1)
     widths = []
     for q in QUARTILES:
         far = 2 * math.log(steps / 0.0125) / float(share) / n
         ends = []
         for end in (q - far, q + far):
-            at = np.full(values.cells, min(max(round(end * 10**6), 0), 10**6))
-            drawn = drawn_steps(whole, at, parts, share / 2, parts, SECURE)
+            at = min(max(round(end * 10**6), 0), 10**6)
+            drawn = draw_steps(whole, Node(0, at, 10**6, 10**6, share, None, None), SECURE)
             ends.append(drawn if 0 < end < 1 else np.full(values.cells, 0 if end <= 0 else steps))
         widths.append(np.mean(ends[1] - ends[0]))
     return np.array(widths)

@@ -15,17 +15,17 @@ import numpy as np
 
 import ggdp
 from ggdp.noise import (
+    Binomial,
     BoundaryInflatedIntegerNoise,
     ConditionalNoise,
     SeededSource,
     TruncatedIntegerNoise,
     integer_noise,
 )
-from ggdp.noise.binomial import Binomial
 from ggdp.noise.entropy import SECURE, Source, fill
 from ggdp.noise.integer_noise import sampler_of
 from ggdp.noise.rejection import Envelope, _spares
-from ggdp.noise.table import CHUNK, Table
+from ggdp.noise.table import CHUNK, UNDECIDED, Table
 from observer import observed
 from timing import calls_time, median_time
 from worker import serve
@@ -224,13 +224,17 @@ def slow_paths(*, order: float, scale: float) -> dict[str, Any]:
         unit = 2**sampler.word
         open_words = sum(int(high) - int(low) for low, high in zip(sampler.low, sampler.high, strict=True))
         beyond = int(sampler.high[0]) + unit - int(sampler.low[-1])
-        return {"sampler": "table", "second": sampler.undecided, "last": (open_words + beyond) / unit}
+        return {
+            "sampler": "table",
+            "second": float(np.mean(sampler.guide == UNDECIDED)),
+            "last": (open_words + beyond) / unit,
+        }
     # The slots that draws fill, of 2^16: the sum of M f over all integers, in blocks.
     filled = sampler.height * math.ldexp(2.0 * scale * math.gamma(1.0 + 1.0 / order), -sampler.width_bits)
     cells = 2.0 * float(np.sum(2.0 * sampler.errors[:-1])) * math.ldexp(1.0, sampler.cell_bits - sampler.width_bits)
     return {
         "sampler": "envelope",
-        "second": sampler.compared,
+        "second": float(np.mean(sampler.quick == UNDECIDED)),
         "rejected": 1.0 - filled / 2**sampler.slot_bits,
         "last": cells / filled,
         "far": sampler.far_height / filled,

@@ -19,7 +19,7 @@ import duckdb
 
 import ggdp
 import tables_data as data
-from ggdp.sources.duckdb_database import NO_STATISTICS
+from ggdp.sources.duckdb_engine import NO_STATISTICS
 from ggdp.sources.query import CountQuery, TableSource, open_source
 from ratios import extra, ratio, timed_in_turn
 from timing import calls_time

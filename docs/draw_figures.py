@@ -16,7 +16,7 @@ from matplotlib import rc_context
 
 import ggdp
 from ggdp.plots import plot_plan
-from ggdp.plots.budgets import plot_burn_down
+from ggdp.plots.budget_figures import plot_burn_down
 from ggdp.plots.style import BLACK, BLUE, VERMILION, curve, label, new_figure, plain_ticks, show_legend
 from ggdp.privacy.beliefs import belief
 from ggdp_reproduction import comparisons, figures

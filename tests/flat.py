@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ggdp.accounting.renyi import renyi_of_shift as renyi_of_law
-from ggdp.calibration.scale_for_absolute_losses import least_for_absolute_sum, plan_absolute_sum
-from ggdp.calibration.scale_for_bounds import least_for_bounded
-from ggdp.calibration.scale_for_one_coordinate import least_for_integer_shift
-from ggdp.calibration.scale_for_several_coordinates import least_for_corner, least_for_radial, with_layout
+from ggdp.calibration.least_scale import propose
+from ggdp.calibration.scale_for_several_coordinates import plan_absolute_sum, with_layout
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.bounded import BoundedLoss
 from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
@@ -99,27 +97,27 @@ def renyi_of_shift(*, order, scale, support, **parameters):
 def scale_for_integer_shift(*, order, delta, **parameters):
     """Return the least scale found on the integers."""
     law = NoiseLaw(order=order, scale=ANY, support="integer")
-    return least_for_integer_shift(IntegerShiftDelta(**parameters), law, delta).law.scale
+    return propose(IntegerShiftDelta(**parameters), law, delta).law.scale
 
 
 def scale_for_radial(*, order, delta, **parameters):
     """Return the least scale of the direction-free bound."""
-    return least_for_radial(RadialDelta(**parameters), NoiseLaw(order=order, scale=ANY), delta).law.scale
+    return propose(RadialDelta(**parameters), NoiseLaw(order=order, scale=ANY), delta).law.scale
 
 
 def scale_for_corner(*, order, support, delta, **parameters):
     """Return the least scale found for a corner."""
     law = NoiseLaw(order=order, scale=ANY, support=support)
-    return least_for_corner(CornerDelta(**parameters), law, delta).law.scale
+    return propose(CornerDelta(**parameters), law, delta).law.scale
 
 
 def scale_for_absolute_sum(*, order, support, delta, **parameters):
     """Return the least scale found for the paper's sum."""
     law = NoiseLaw(order=order, scale=ANY, support=support)
-    return least_for_absolute_sum(AbsoluteSumDelta(**parameters), law, delta).law.scale
+    return propose(AbsoluteSumDelta(**parameters), law, delta).law.scale
 
 
 def scale_for_integer_bounded(*, bounding, order, width, sensitivity, epsilon):
     """Return the least scale found of bounded integer noise in one coordinate."""
     law = NoiseLaw(order=order, scale=ANY, support="integer", bounding=bounding)
-    return least_for_bounded(BoundedLoss(**_one(width, sensitivity)), law, epsilon).law.scale
+    return propose(BoundedLoss(**_one(width, sensitivity)), law, epsilon).law.scale

@@ -12,7 +12,7 @@ import pytest
 
 import ggdp
 from ggdp.errors import ArgumentError, ArgumentTypeError, install_hint
-from ggdp.privacy import Grid
+from ggdp.privacy.grid import Grid
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]

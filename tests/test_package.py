@@ -2,6 +2,8 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +49,11 @@ def test_every_public_name_is_there(name):
     module = importlib.import_module(name)
     for public in getattr(module, "__all__", []):
         assert hasattr(module, public), f"{name}.{public}"
+
+
+def test_no_two_modules_have_the_same_name():
+    names = Counter(file.stem for file in Path(ggdp.__path__[0]).rglob("*.py") if file.stem != "__init__")
+    assert not {name for name, count in names.items() if count > 1}
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -77,7 +77,7 @@ def test_an_allowance_is_closed_after_an_error():
 
 
 def test_what_is_remembered_costs_as_much_as_it_did_at_first():
-    tails._normaliser.cache_clear()
+    tails._NORMALISERS.clear()
     with BALLS, working_precision(96):
         costs = [spent_by(lambda: tails.normaliser(3.0, 1234.5))[1] for _ in range(2)]
     assert costs[0] == costs[1] > 0.0
@@ -92,7 +92,7 @@ def test_what_is_remembered_costs_as_much_as_it_did_at_first():
     ],
 )
 def test_the_same_call_takes_the_same_work_whatever_was_asked_before(call):
-    tails._normaliser.cache_clear()
+    tails._NORMALISERS.clear()
     (_, first), (_, again) = spent_by(call), spent_by(call)
     assert first == again > 0.0
 

@@ -18,135 +18,77 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ggdp.accounting import Composition, compose, guarantee_of
-    from ggdp.calibration import Calibration, calibrate
-    from ggdp.errors import GgdpError
-    from ggdp.ledger import Ledger
-    from ggdp.mechanisms import ExponentialMechanism, Mechanism
-    from ggdp.noise import (
-        BoundaryInflatedGeneralizedGaussian,
-        GeneralizedGaussian,
-        IntegerGeneralizedGaussian,
-        IntegerNoise,
-        SecureSource,
-        SeededSource,
-        TruncatedGeneralizedGaussian,
-    )
-    from ggdp.planning import Plan, plan
-    from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
-    from ggdp.privacy.grid import Grid
-    from ggdp.proofs.certificate import Certificate, verify
-    from ggdp.releases import Release
-    from ggdp.reports import Report, report
-    from ggdp.tables import (
-        Column,
-        Domain,
-        RangePlan,
-        RangeRelease,
-        TablePlan,
-        TableRelease,
-        check_table,
-        plan_range,
-        plan_table,
-        private_range,
-        release_table,
-    )
-    from ggdp.tables.statistics import Mean, Quantile, Sum, Variance
-
-__all__ = [
-    "ApproxDP",
-    "BoundaryInflatedGeneralizedGaussian",
-    "Calibration",
-    "Certificate",
-    "Column",
-    "Composition",
-    "Domain",
-    "ExponentialMechanism",
-    "GeneralizedGaussian",
-    "GgdpError",
-    "Grid",
-    "IntegerGeneralizedGaussian",
-    "IntegerNoise",
-    "Ledger",
-    "Mean",
-    "Mechanism",
-    "Plan",
-    "ProbabilisticDP",
-    "PureDP",
-    "Quantile",
-    "RangePlan",
-    "RangeRelease",
-    "Release",
-    "Report",
-    "SecureSource",
-    "SeededSource",
-    "Sensitivity",
-    "Sum",
-    "TablePlan",
-    "TableRelease",
-    "TruncatedGeneralizedGaussian",
-    "Variance",
-    "__version__",
-    "calibrate",
-    "check_table",
-    "compose",
-    "guarantee_of",
-    "plan",
-    "plan_range",
-    "plan_table",
-    "private_range",
-    "release_table",
-    "report",
-    "verify",
-]
+    from ggdp.accounting import Composition as Composition
+    from ggdp.accounting import Noise as Noise
+    from ggdp.accounting import compose as compose
+    from ggdp.accounting import guarantee_of as guarantee_of
+    from ggdp.calibration import Calibration as Calibration
+    from ggdp.calibration import calibrate as calibrate
+    from ggdp.errors import GgdpError as GgdpError
+    from ggdp.ledger import Ledger as Ledger
+    from ggdp.mechanisms import ExponentialMechanism as ExponentialMechanism
+    from ggdp.mechanisms import Mechanism as Mechanism
+    from ggdp.noise import BoundaryInflatedGeneralizedGaussian as BoundaryInflatedGeneralizedGaussian
+    from ggdp.noise import GeneralizedGaussian as GeneralizedGaussian
+    from ggdp.noise import IntegerGeneralizedGaussian as IntegerGeneralizedGaussian
+    from ggdp.noise import IntegerNoise as IntegerNoise
+    from ggdp.noise import SecureSource as SecureSource
+    from ggdp.noise import SeededSource as SeededSource
+    from ggdp.noise import TruncatedGeneralizedGaussian as TruncatedGeneralizedGaussian
+    from ggdp.planning import Plan as Plan
+    from ggdp.planning import plan as plan
+    from ggdp.privacy import ApproxDP as ApproxDP
+    from ggdp.privacy import ProbabilisticDP as ProbabilisticDP
+    from ggdp.privacy import PureDP as PureDP
+    from ggdp.privacy import Sensitivity as Sensitivity
+    from ggdp.privacy.grid import Grid as Grid
+    from ggdp.proofs.certificate import Certificate as Certificate
+    from ggdp.proofs.certificate import verify as verify
+    from ggdp.releases import Release as Release
+    from ggdp.reports import Report as Report
+    from ggdp.reports import report as report
+    from ggdp.tables import Column as Column
+    from ggdp.tables import Domain as Domain
+    from ggdp.tables import RangePlan as RangePlan
+    from ggdp.tables import RangeRelease as RangeRelease
+    from ggdp.tables import TablePlan as TablePlan
+    from ggdp.tables import TableRelease as TableRelease
+    from ggdp.tables import check_table as check_table
+    from ggdp.tables import plan_range as plan_range
+    from ggdp.tables import plan_table as plan_table
+    from ggdp.tables import private_range as private_range
+    from ggdp.tables import release_table as release_table
+    from ggdp.tables.statistics.statistic import Mean as Mean
+    from ggdp.tables.statistics.statistic import Quantile as Quantile
+    from ggdp.tables.statistics.statistic import Sum as Sum
+    from ggdp.tables.statistics.statistic import Variance as Variance
 
 # Loaded when first used: they bring NumPy, SciPy and flint along, and an interrupt while the command line loads them
 # is one it can report.
-_LAZY = {
-    "GgdpError": "ggdp.errors",
-    "ApproxDP": "ggdp.privacy",
-    "ProbabilisticDP": "ggdp.privacy",
-    "PureDP": "ggdp.privacy",
-    "Sensitivity": "ggdp.privacy",
-    "Calibration": "ggdp.calibration",
-    "Certificate": "ggdp.proofs.certificate",
-    "calibrate": "ggdp.calibration",
-    "guarantee_of": "ggdp.accounting",
-    "verify": "ggdp.proofs.certificate",
-    "Composition": "ggdp.accounting",
-    "compose": "ggdp.accounting",
-    "BoundaryInflatedGeneralizedGaussian": "ggdp.noise",
-    "GeneralizedGaussian": "ggdp.noise",
-    "IntegerGeneralizedGaussian": "ggdp.noise",
-    "TruncatedGeneralizedGaussian": "ggdp.noise",
-    "Grid": "ggdp.privacy.grid",
-    "IntegerNoise": "ggdp.noise",
-    "Ledger": "ggdp.ledger",
-    "ExponentialMechanism": "ggdp.mechanisms",
-    "Mechanism": "ggdp.mechanisms",
-    "Plan": "ggdp.planning",
-    "plan": "ggdp.planning",
-    "Release": "ggdp.releases",
-    "Report": "ggdp.reports",
-    "report": "ggdp.reports",
-    "SecureSource": "ggdp.noise",
-    "SeededSource": "ggdp.noise",
-    "Column": "ggdp.tables",
-    "Domain": "ggdp.tables",
-    "TablePlan": "ggdp.tables",
-    "TableRelease": "ggdp.tables",
-    "Mean": "ggdp.tables.statistics",
-    "Quantile": "ggdp.tables.statistics",
-    "Sum": "ggdp.tables.statistics",
-    "Variance": "ggdp.tables.statistics",
-    "check_table": "ggdp.tables",
-    "RangePlan": "ggdp.tables",
-    "RangeRelease": "ggdp.tables",
-    "plan_range": "ggdp.tables",
-    "plan_table": "ggdp.tables",
-    "private_range": "ggdp.tables",
-    "release_table": "ggdp.tables",
+_MODULES = {
+    "ggdp.accounting": "Composition Noise compose guarantee_of",
+    "ggdp.calibration": "Calibration calibrate",
+    "ggdp.errors": "GgdpError",
+    "ggdp.ledger": "Ledger",
+    "ggdp.mechanisms": "ExponentialMechanism Mechanism",
+    "ggdp.noise": (
+        "BoundaryInflatedGeneralizedGaussian GeneralizedGaussian IntegerGeneralizedGaussian IntegerNoise SecureSource "
+        "SeededSource TruncatedGeneralizedGaussian"
+    ),
+    "ggdp.planning": "Plan plan",
+    "ggdp.privacy": "ApproxDP ProbabilisticDP PureDP Sensitivity",
+    "ggdp.privacy.grid": "Grid",
+    "ggdp.proofs.certificate": "Certificate verify",
+    "ggdp.releases": "Release",
+    "ggdp.reports": "Report report",
+    "ggdp.tables": (
+        "Column Domain RangePlan RangeRelease TablePlan TableRelease check_table plan_range plan_table private_range "
+        "release_table"
+    ),
+    "ggdp.tables.statistics.statistic": "Mean Quantile Sum Variance",
 }
+_LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
+__all__ = sorted([*_LAZY, "__version__"])
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
@@ -164,4 +106,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands fo
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

@@ -56,12 +56,10 @@ def hull(low: arb, high: arb) -> arb:
 
 
 def power(x: arb, p: arb) -> arb:
-    """Enclose x^p on the non-negative part of the ball x, for an exponent p > 0 (the power rises with x).
-
-    Points of the ball below 0 are taken as 0: callers pass quantities known to be non-negative.
-    """
+    """Enclose x^p, which rises with x, for an exponent p > 0 and an x that is known not to be below 0."""
     if x > 0:
         return x**p
+    # Points of the ball below 0 are taken as 0.
     high = x.upper()
     if high <= 0:
         return arb(0)

@@ -15,13 +15,11 @@ import shlex
 import stat
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ggdp.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Bytes of a manifest or a plan, which name every declared level, and of a TOML file, which people write.
 MOST_JSON, MOST_TOML = 64 << 20, 8 << 20
@@ -29,9 +27,6 @@ MOST_JSON, MOST_TOML = 64 << 20, 8 << 20
 MANIFEST = "name a manifest of ggdp"
 # Levels of lists and tables within each other; no file of ggdp has more than a dozen.
 DEEPEST = 64
-_CHUNK = 1 << 20
-# Bits of an integer that fits in a float.
-_MOST_BITS = 1024
 # A key of more parts than the deepest: the parser takes a time that grows with the square of their number.
 _LONG_KEY = re.compile(rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{DEEPEST}}}""", re.ASCII)
 
@@ -62,7 +57,7 @@ def read_file(
                 raise ArgumentError(argument, name, f"can be read by other users; run: chmod 600 {shlex.quote(name)}")
             if stat.S_ISFIFO(mode):
                 os.set_blocking(descriptor, True)
-            while chunk := os.read(descriptor, _CHUNK):
+            while chunk := os.read(descriptor, 1 << 20):
                 content += chunk
                 if len(content) > most:
                     raise ArgumentError(argument, name, f"is too large; at most {most:,} bytes are read")
@@ -145,7 +140,7 @@ def _require_plain(found: object, argument: str, name: str) -> None:
     """Raise for what is nested so deeply, or an integer so large, that code after this could fail on it."""
     level = [found]
     for _ in range(DEEPEST):
-        if any(isinstance(one, int) and one.bit_length() > _MOST_BITS for one in level):
+        if any(isinstance(one, int) and one.bit_length() > sys.float_info.max_exp for one in level):
             raise ArgumentError(argument, name, "has a number that is too large for a float")
         tables = (one for one in level if isinstance(one, dict | list))
         level = [item for one in tables for item in (one.values() if isinstance(one, dict) else one)]
@@ -159,10 +154,7 @@ def _too_deep(argument: str, name: str) -> ArgumentError:
 
 
 def cache_directory() -> Path | None:
-    """Return XDG_CACHE_HOME/ggdp where that is set, or else ggdp's directory among the platform's caches.
-
-    None if there is no home directory.
-    """
+    """Return XDG_CACHE_HOME/ggdp, or else ggdp's directory among the platform's caches; None without a home."""
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
     # The specification has a relative path ignored.
     if named.is_absolute():

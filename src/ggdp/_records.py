@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from attrs import Converter, Factory, evolve, field, fields, fields_dict, frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attrs import Attribute
+from attrs import Attribute, Converter, Factory, evolve, field, fields, fields_dict, frozen
 
 Value = TypeVar("Value")
 Default = TypeVar("Default")
@@ -32,13 +28,13 @@ _WIDTH, _INDENT = 112, "    "
 class Flag:
     """A flag of the command line, and the input of the explorer's form that stands for it."""
 
-    name: str  # the flag without its dashes, with underscores
-    kind: Any  # what is typed: a type that typer knows
     help: str  # its line in ``--help``
     metavar: str | None = None  # what stands for the value in ``--help``
-    default: Any = None  # its value where it is not given
-    required: bool = False  # whether it must be given
-    label: str | None = None  # the label of its input in the explorer; None if it has none
+    kind: Any = str | None  # what is typed: a type that typer knows
+    label: str | None = field(default=None, kw_only=True)  # the label of its input in the explorer; None without one
+    default: Any = field(default=None, kw_only=True)  # its value where it is not given
+    required: bool = field(default=False, kw_only=True)  # whether it must be given
+    name: str = field(default="", kw_only=True)  # without its dashes, with underscores; by default the field's
 
     @property
     def typed(self) -> str:
@@ -68,17 +64,18 @@ def like(record: type, name: str, **changed: Any) -> dict[str, Option]:  # noqa:
 
 
 def option(
-    default: Default,
     kind: str,
     doc: str,
     *flags: Flag,
+    default: object = None,
     check: Callable[..., Any] | None = None,
     key: str | None = None,
     **limits: object,
 ) -> Any:  # noqa: ANN401 - type checkers take the field's own type
-    """Return a documented field with a default, whose other values are checked as in `checked`."""
+    """Return a documented field with a default, given by name, whose other values are checked as in `checked`."""
+    converter = None if check is None else _checking(check, default, limits)
     metadata = documented(kind, doc, *flags, key=key)
-    return field(default=default, metadata=metadata) if check is None else _field(check, default, metadata, limits)
+    return field(default=default, converter=converter, kw_only=True, metadata=metadata)
 
 
 def checked(check: Callable[..., Value], *, default: Default, **limits: object) -> Value | Default:
@@ -88,30 +85,32 @@ def checked(check: Callable[..., Value], *, default: Default, **limits: object) 
     take a named function, ``field(converter=...)``: type checkers know no others, and would take this call for a
     default.
     """
-    return cast("Value | Default", _field(check, default, {}, limits))
+    return cast("Value | Default", field(default=default, converter=_checking(check, default, limits)))
 
 
-def _field(check: Callable[..., Any], default: object, metadata: dict[str, Any], limits: dict[str, object]) -> Any:  # noqa: ANN401
+def _checking(check: Callable[..., Any], default: object, limits: dict[str, object]) -> Converter[Any, Any]:
     def converted(value: object, part: Attribute[Any]) -> object:
         return value if value is default else check(**{part.name: value}, **limits)
 
-    return field(default=default, converter=Converter(converted, takes_field=True), metadata=metadata)
+    return Converter(converted, takes_field=True)
 
 
 @cache
 def options(*records: type) -> Mapping[str, tuple[Attribute[Any], Option]]:
-    """Return the fields of records that users set, by their names, as in a call: those given by position first.
-
-    A field of several records stands where the last of them has it.
-    """
+    """Return the fields of records that users set, by their names, as in a call: those given by position first."""
     found: dict[str, Attribute[Any]] = {}
     for record in records:
         for part in fields(record):
             if _OPTION in part.metadata:
+                # A field of several records stands where the last of them has it.
                 found.pop(part.name, None)
                 found[part.name] = part
-    ordered = sorted(found.values(), key=lambda part: part.kw_only)
-    return MappingProxyType({part.name: (part, part.metadata[_OPTION]) for part in ordered})
+    named = {}
+    for part in sorted(found.values(), key=lambda part: part.kw_only):
+        said = part.metadata[_OPTION]
+        flags = tuple(evolve(flag, name=flag.name or part.name) for flag in said.flags)
+        named[part.name] = part, evolve(said, flags=flags)
+    return MappingProxyType(named)
 
 
 def takes(

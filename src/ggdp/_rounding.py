@@ -8,15 +8,9 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 from ggdp.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-# Powers of ten of the first digit at which a number is written with an exponent: below, and from here.
-_TINY, _HUGE = -4, 15
 
 
 def rounded_up(exact: Fraction, *, of: str) -> float:
@@ -29,13 +23,7 @@ def rounded_up(exact: Fraction, *, of: str) -> float:
 
 
 def rounded_text(value: float, digits: int = 3) -> str:
-    """Return a number as text, rounded to the nearest one with this many significant digits.
-
-    Examples
-    --------
-    >>> rounded_text(1417.2), rounded_text(2 / 3, 6), rounded_text(1e-9)
-    ('1,420', '0.666667', '1e-09')
-    """
+    """Return a number as text, rounded to the nearest one with this many significant digits."""
     if not math.isfinite(value):
         return f"{value:g}"
     return exact_text(Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(value)))
@@ -45,11 +33,6 @@ def rounded_up_text(value: float, digits: int = 3) -> str:
     """Return a number as text with this many significant digits, rounded up if it has more.
 
     Claim: the float nearest to the text is not below the value.
-
-    Examples
-    --------
-    >>> rounded_up_text(6.0701e-07), rounded_up_text(1411.0), rounded_up_text(0.05)
-    ('6.08e-07', '1,420', '0.05')
     """
     return _directed(value, digits, ROUND_CEILING)
 
@@ -58,11 +41,6 @@ def rounded_down_text(value: float, digits: int = 3) -> str:
     """Return a number as text with this many significant digits, rounded down if it has more; for lower bounds.
 
     Claim: the float nearest to the text is not above the value.
-
-    Examples
-    --------
-    >>> rounded_down_text(6.0799e-07), rounded_down_text(1419.0), rounded_down_text(0.05)
-    ('6.07e-07', '1,410', '0.05')
     """
     return _directed(value, digits, ROUND_FLOOR)
 
@@ -72,25 +50,19 @@ def _directed(value: float, digits: int, rounding: str) -> str:
     if not math.isfinite(value):
         return f"{value:g}"
     nearest = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(value))
-    read = float(nearest)
-    if read >= value if rounding == ROUND_CEILING else read <= value:
-        return exact_text(nearest)
-    return exact_text(Context(prec=digits, rounding=rounding).create_decimal(Decimal(value)))
+    if float(nearest) < value if rounding == ROUND_CEILING else float(nearest) > value:
+        nearest = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value))
+    return exact_text(nearest)
 
 
 def exact_text(number: Decimal) -> str:
-    """Return a number as text with all its digits.
-
-    Examples
-    --------
-    >>> exact_text(Decimal("0.0000010")), exact_text(Decimal("1234.50"))
-    ('1e-06', '1,234.5')
-    """
+    """Return a number as text with all its digits."""
     # The default context would round to 28 digits.
     plain = number.normalize(Context(prec=max(len(number.as_tuple().digits), 1)))
     if plain.is_zero():
         return "0"
-    if _TINY <= plain.adjusted() < _HUGE:
+    # Smaller and larger numbers are written with an exponent.
+    if -4 <= plain.adjusted() < 15:
         return f"{plain:,f}"
     mantissa, exponent = f"{plain:e}".split("e")
     return f"{mantissa}e{int(exponent):+03d}"

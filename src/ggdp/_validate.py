@@ -60,11 +60,8 @@ def order(**named: object) -> float:
     ((name, value),) = named.items()
     number = finite(**named)
     if number < 1.0:
-        raise ArgumentError(
-            name,
-            value,
-            "must be at least 1 (1 is Laplace, 2 is Gaussian); ggdp does not calibrate orders below 1",
-        )
+        expected = "must be at least 1 (1 is Laplace, 2 is Gaussian); ggdp does not calibrate orders below 1"
+        raise ArgumentError(name, value, expected)
     return number
 
 

@@ -7,13 +7,11 @@ allowance (`within`) ends where it is used up. A proof that is not part of a sea
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextvars import ContextVar, copy_context
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from ggdp.errors import SearchError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Result = TypeVar("Result")
 
@@ -31,11 +29,9 @@ _ALLOWANCE: ContextVar[_Allowance | None] = ContextVar("_ALLOWANCE", default=Non
 
 
 def spend(units: float, bits: int = 96) -> None:
-    """Take units from all open allowances, and raise a SearchError where one is used up.
-
-    They are those of a computation with 96 bits: the time that it takes grows with its bits.
-    """
+    """Take units, of a computation with 96 bits, from all open allowances; raise a SearchError where one is used up."""
     opened, enough = _ALLOWANCE.get(), True
+    # The time that it takes grows with its bits.
     units *= bits / 96
     while opened is not None:
         opened.spent += units
@@ -49,26 +45,19 @@ def spend(units: float, bits: int = 96) -> None:
 
 def within(units: float, search: Callable[[], Result]) -> Result:
     """Return what a search returns, or raise a SearchError once it has spent these units."""
-    return copy_context().run(_counted, search, units)[0]
+    return spent_by(search, units)[0]
 
 
-def spent_by(call: Callable[[], Result]) -> tuple[Result, float]:
-    """Return what a call returns, and how many units it has spent."""
-    return copy_context().run(_counted, call, math.inf)
-
-
-def _counted(call: Callable[[], Result], units: float) -> tuple[Result, float]:
-    """Return what `spent_by` does, in a context of its own: it ends in C, so that an interrupt leaves none open."""
-    opened = _Allowance(units)
-    _ALLOWANCE.set(opened)
-    return call(), opened.spent
+def spent_by(call: Callable[[], Result], most: float = math.inf) -> tuple[Result, float]:
+    """Return what a call returns, and how many units it has spent; raise a SearchError once they are above the most."""
+    # A context of its own, which ends in C: an interrupt leaves no allowance open.
+    context, opened = copy_context(), _Allowance(most)
+    context.run(_ALLOWANCE.set, opened)
+    return context.run(call), opened.spent
 
 
 def without_limit(call: Callable[[], Result]) -> Result:
     """Return what a call returns, whatever work it takes."""
-
-    def exempt() -> Result:
-        _ALLOWANCE.set(None)
-        return call()
-
-    return copy_context().run(exempt)
+    context = copy_context()
+    context.run(_ALLOWANCE.set, None)
+    return context.run(call)

@@ -26,30 +26,9 @@ value that comes from private data: only arguments, which are public, are quoted
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = [
-    "ArgumentError",
-    "ArgumentTypeError",
-    "BudgetExceededError",
-    "CertificateError",
-    "DatasetError",
-    "EntropyError",
-    "GgdpError",
-    "LedgerError",
-    "MissingExtraError",
-    "OutOfMemoryError",
-    "PrivacyWarning",
-    "SearchError",
-    "SourceError",
-    "TamperingError",
-    "UnattainableError",
-    "UnprovedError",
-]
-
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 # A longer representation of a value is shortened.
 _LONGEST = 160
@@ -84,11 +63,7 @@ class Message(str):
         return self.template.format_map(_Words(self.inserted, name))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _message, (self.template, self.inserted)
-
-
-def _message(template: str, inserted: dict[str, object]) -> Message:
-    return Message(template, **inserted)
+        return partial(Message, self.template, **self.inserted), ()
 
 
 def name_in_python(name: str, value: str) -> str:
@@ -136,9 +111,7 @@ class ArgumentError(GgdpError, ValueError):
     """
 
     def __init__(self, argument: str, value: object, expected: str) -> None:
-        self.argument = argument
-        self.value = value
-        self.expected = expected
+        self.argument, self.value, self.expected = argument, value, expected
         super().__init__(argument, value, expected)
 
     def __str__(self) -> str:
@@ -231,11 +204,7 @@ class BudgetExceededError(LedgerError):
         super().__init__(message)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _budget_exceeded, (str(self), self.requested, self.remaining)
-
-
-def _budget_exceeded(message: str, requested: object, remaining: object) -> BudgetExceededError:
-    return BudgetExceededError(message, requested=requested, remaining=remaining)
+        return partial(type(self), str(self), requested=self.requested, remaining=self.remaining), ()
 
 
 class TamperingError(LedgerError):
@@ -254,8 +223,5 @@ class PrivacyWarning(UserWarning):
 
 
 def install_hint(extra: str) -> str:
-    """Return the commands that install an optional part of ggdp, in a clone and elsewhere.
-
-    Where ggdp is installed, the second adds to it whatever the first was, without looking for ggdp in an index.
-    """
+    """Return the commands that install an optional part of ggdp: in a clone, and elsewhere without an index for it."""
     return f"pip install '.[{extra}]' in a clone of ggdp, or pip install 'ggdp[{extra}]' where ggdp is installed"

@@ -19,6 +19,7 @@ import binascii
 import hashlib
 import os
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,8 +29,6 @@ from ggdp._files import read_file
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 NAMESPACE = "ggdp-manifest"
@@ -37,8 +36,6 @@ PASSPHRASE = "GGDP_SIGN_PASSPHRASE"
 _KIND = b"ssh-ed25519"
 _MAGIC, _VERSION, _HASH = b"SSHSIG", (1).to_bytes(4, "big"), b"sha512"
 _BEGIN, _END = b"-----BEGIN SSH SIGNATURE-----", b"-----END SSH SIGNATURE-----"
-# As ssh-keygen writes it.
-_COLUMNS = 70
 _MOST_OF_A_SIGNATURE, _MOST_OF_A_KEY, _MOST_OF_SIGNERS = 1 << 13, 1 << 14, 1 << 20
 _SSH_KIND = re.compile(rb"(?:sk-)?(?:ssh|ecdsa)-[a-z0-9@.-]+")
 _NAMESPACES = re.compile(rb'namespaces="([^"]*)"')
@@ -73,14 +70,9 @@ def signature_file(file: Path) -> Path:
 def signing_key(
     sign: str | os.PathLike[str] | Ed25519PrivateKey, ask: Callable[[], str] | None = None
 ) -> Ed25519PrivateKey:
-    """Return a private key, from a file in the format of OpenSSH or PEM (PKCS #8).
+    """Return a private Ed25519 key, from a file in the format of OpenSSH or PEM (PKCS #8) that only its owner may read.
 
     A passphrase is taken from the environment variable GGDP_SIGN_PASSPHRASE, or else from `ask`.
-
-    Raises
-    ------
-    ArgumentError
-        If the file cannot be read, can be read by other users, is not an Ed25519 key, or its passphrase is wrong.
     """
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -93,21 +85,19 @@ def signing_key(
     if b"PRIVATE KEY-----" not in content:
         raise ArgumentError("sign", name, "is not a private key in the format of OpenSSH or PEM")
     content = read_file(name, argument="sign", most=_MOST_OF_A_KEY, pipe=False, secret=True)
-    found = _loaded(name, content, None)
+    found = _load(name, content, None)
     if found is None:
-        if b"OPENSSH" in content and find_spec("bcrypt") is None:
-            raise _unreadable(name)
         passphrase = os.environ.get(PASSPHRASE) or (None if ask is None else ask())
         if not passphrase:
             expected = f"has a passphrase; set the environment variable {PASSPHRASE}, or sign at a terminal"
             raise ArgumentError("sign", name, expected)
-        found = _loaded(name, content, os.fsencode(passphrase))
+        found = _load(name, content, os.fsencode(passphrase))
     if not isinstance(found, Ed25519PrivateKey):
         raise ArgumentError("sign", name, "is not an Ed25519 key; create one with: ssh-keygen -t ed25519 -f FILE")
     return found
 
 
-def _loaded(name: str, content: bytes, passphrase: bytes | None) -> object:
+def _load(name: str, content: bytes, passphrase: bytes | None) -> object:
     """Return the private key in a file; None if it needs a passphrase."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_ssh_private_key
@@ -116,39 +106,34 @@ def _loaded(name: str, content: bytes, passphrase: bytes | None) -> object:
     try:
         return load(content, passphrase)
     except TypeError:
-        return None
+        if b"OPENSSH" not in content or find_spec("bcrypt") is not None:
+            return None
     except UnsupportedAlgorithm:
-        raise _unreadable(name) from None
+        pass
     except ValueError:
         expected = "is not a private key in the format of OpenSSH or PEM" if passphrase is None else "wrong passphrase"
         raise ArgumentError("sign", name, expected) from None
-
-
-def _unreadable(name: str) -> ArgumentError:
-    expected = Message(
+    unreadable = Message(
         "is a kind of key that cannot be read here. An OpenSSH key with a passphrase needs the Python package bcrypt; "
         "or release without {sign}, and then run: ssh-keygen -Y sign -n {namespace} -f KEY MANIFEST",
         namespace=NAMESPACE,
     )
-    return ArgumentError("sign", name, expected)
+    raise ArgumentError("sign", name, unreadable)
 
 
 def signed(content: bytes, key: Ed25519PrivateKey) -> bytes:
     """Return the signature of the content of a file, as a file of its own."""
     text = base64.b64encode(_blob(key.public_key().public_bytes_raw(), key.sign(_message(content))))
-    lines = (text[start : start + _COLUMNS] for start in range(0, len(text), _COLUMNS))
+    # Of 70 characters, as ssh-keygen writes them.
+    lines = (text[start : start + 70] for start in range(0, len(text), 70))
     return b"\n".join([_BEGIN, *lines, _END, b""])
 
 
 def read_signers(signer: str | os.PathLike[str]) -> frozenset[bytes]:
-    """Return the Ed25519 public keys in a file: OpenSSH (.pub), allowed_signers with several, or PEM.
+    """Return the Ed25519 public keys in a file, at least one: OpenSSH (.pub), allowed_signers with several, or PEM.
 
-    Keys of other kinds are skipped, since no signature by them is accepted.
-
-    Raises
-    ------
-    ArgumentError
-        If the file cannot be read, has no Ed25519 key, or has a line or an option that is not understood.
+    Keys of other kinds are skipped, since no signature by them is accepted. A line or an option that is not understood
+    is an error.
     """
     if not isinstance(signer, str | os.PathLike):
         raise ArgumentTypeError("signer", type(signer).__name__, "must be the path of a file of public keys")
@@ -210,11 +195,8 @@ def checked_signature(
 ) -> Signature | None:
     """Return the signature next to a file with this content, checked; None if there is none and no signer is named.
 
-    Raises
-    ------
-    ArgumentError
-        If the signature does not fit the content; or, where signers are named, if it is missing or by another key. It
-        names `argument` and the file.
+    It is an error, which names `argument` and the file, if the signature does not fit the content; or, where signers
+    are named, if it is missing or by another key.
     """
     name = os.fspath(path)
     file = signature_file(Path(name))
@@ -234,7 +216,8 @@ def checked_signature(
     except ValueError as wrong:
         why = wrong.expected if isinstance(wrong, ArgumentError) else wrong
         raise ArgumentError(argument, name, f"has no valid signature: {file.name!r} {why}") from None
-    found = Signature(key=_fingerprint(key), signer=signers is not None and key in signers)
+    fingerprint = base64.b64encode(hashlib.sha256(_public(key)).digest()).decode().rstrip("=")
+    found = Signature(key=f"SHA256:{fingerprint}", signer=signers is not None and key in signers)
     if signers is not None and not found.signer:
         raise ArgumentError(argument, name, f"is signed by the key {found.key}, which is not the signer's")
     return found
@@ -271,10 +254,6 @@ def _message(content: bytes) -> bytes:
 
 def _public(key: bytes) -> bytes:
     return _string(_KIND) + _string(key)
-
-
-def _fingerprint(key: bytes) -> str:
-    return "SHA256:" + base64.b64encode(hashlib.sha256(_public(key)).digest()).decode().rstrip("=")
 
 
 def _require_strong(key: bytes) -> None:

@@ -129,9 +129,10 @@ def test_a_small_delta_of_the_papers_bound_is_reached_and_not_passed_by_far(orde
     assert 0.98 * delta < found.certificate.proved <= delta
 
 
-def test_a_papers_scale_that_the_grid_cannot_prove_is_refused_without_a_proof(monkeypatch):
+def test_a_papers_scale_that_the_grid_cannot_prove_is_refused_without_a_convolution(monkeypatch):
     ideal = answered(ProbabilisticDP(0.01, 0.5), Sensitivity.box([1, 2, 3]), order=2, method="paper")
-    monkeypatch.setattr("ggdp.calibration.grid.formula_calibration", lambda *_, **__: pytest.fail("a proof was tried"))
+    tried = "ggdp.proofs.several_coordinates.AbsoluteSumDelta._delta"
+    monkeypatch.setattr(tried, lambda *_, **__: pytest.fail("a convolution was tried"))
     with pytest.raises(ggdp.errors.UnattainableError, match="on the grid the paper's scale"):
         ggdp.Mechanism(ideal)
 

@@ -32,8 +32,8 @@ def test_scales_of_the_paper_s_figure_come_out_to_all_digits(order: float, known
 
 
 def test_order_one_is_the_pure_scale() -> None:
-    scale = scale_for_absolute_sum(order=1.0, corner=((0.1, 3),), epsilon=0.5, delta=1e-6, support="real")
-    assert math.isclose(scale, 0.6, rel_tol=1e-15)
+    found = ggdp.calibrate(ggdp.ProbabilisticDP(0.5, 1e-6), ggdp.Sensitivity.box([0.1] * 3), order=1)
+    assert math.isclose(found.scale, 0.6, rel_tol=1e-15)
 
 
 @pytest.mark.parametrize(("order", "support"), one_in(3, [(1.4, "real"), (3.0, "integer"), (3.0, "real")]))

@@ -20,8 +20,8 @@ HEAVY = (
     "ggdp.ledger",
     "ggdp.sources",
 )
-# Of the tables, only the fields of a request, which flags are made from.
-LIGHT = ("ggdp.tables.request", "ggdp.tables.spreadsheet_formulas")
+# Of the tables, only the fields of a request and the names of statistics, which flags are made from.
+LIGHT = ("ggdp.tables.request", "ggdp.tables.statistics", "ggdp.tables.statistics.statistic")
 SCRIPT = f"""
 import atexit, sys
 is_heavy = lambda name: name in {HEAVY!r} or (name.startswith("ggdp.tables.") and name not in {LIGHT!r})

@@ -31,7 +31,7 @@ def refused(capsys, *arguments):
 def test_the_address_is_one_that_others_can_open_and_the_token_is_not_in_it(capsys, monkeypatch, host, shown):
     token = "a-token-of-enough-characters"
     monkeypatch.setattr("socket.gethostname", lambda: "steward")
-    monkeypatch.setattr("ggdp.explorer.app.application", lambda **_: None)
+    monkeypatch.setattr("ggdp.explorer.server.application", lambda **_: None)
     monkeypatch.setattr("uvicorn.Server.run", lambda *_: None)
     assert run(["explore", "--no-browser", "--host", host, "--port", "0", "--token", token]) == 0
     printed = capsys.readouterr()

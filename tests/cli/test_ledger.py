@@ -107,7 +107,7 @@ def test_a_failure_after_the_charge_says_that_it_stays(capsys, ledger, monkeypat
         message = "row 17 is bad"
         raise RuntimeError(message)
 
-    monkeypatch.setattr(query, "_count_table", failing)
+    monkeypatch.setattr(query, "_sorted_columns", failing)
     command = ["release", "people.csv", *TABLE, "--epsilon", "0.5", "--out", "table.csv", "--ledger", "people.ledger"]
     said = refused(capsys, *command)
     assert said.endswith("the charge of entry 1 stays: there is no refund")

@@ -9,11 +9,10 @@ from typing import Literal
 import pytest
 
 import ggdp
-from ggdp.calibration.exponential_scale import exponential_calibration
-from ggdp.calibration.grid import on_grid
-from ggdp.calibration.paper import classic_gaussian
+from ggdp.calibration.grid_calibration import on_grid
+from ggdp.calibration.paper import classic_gaussian, exponential_calibration
 from ggdp.mechanisms import Mechanism
-from ggdp.privacy import Grid
+from ggdp.privacy.grid import Grid
 
 PURE = ggdp.PureDP(1.0)
 APPROXIMATE = ggdp.ApproxDP(1.0, 0.05)

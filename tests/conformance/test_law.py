@@ -75,7 +75,7 @@ def test_noise_beyond_the_blocks_of_a_wide_law_is_drawn_too(kind):
     sampler = sampler_of(record.order, record.scale / record.law.step)
     assert isinstance(sampler, Envelope)
     slots = np.full(200, sampler.far_slots.start, dtype=np.uint16)
-    kept, values = sampler._compared(slots, np.zeros(200, dtype=np.uint16), LowThenRandom())
+    kept, values = sampler._compare(slots, np.zeros(200, dtype=np.uint16), LowThenRandom())
     # Rejected is only half of the nearest value, which both sides would have.
     assert kept.sum() > 150
     assert (np.abs(values[kept]) >= sampler.far_start).all()

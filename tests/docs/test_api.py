@@ -17,7 +17,6 @@ MODULES = [
     calibration,
     comparisons,
     datasets,
-    errors,
     figures,
     mechanisms,
     noise,
@@ -31,3 +30,9 @@ MODULES = [
 @pytest.mark.parametrize("module", MODULES)
 def test_every_public_name_is_on_the_page(module):
     assert set(module.__all__) - {"__version__"} <= LISTED
+
+
+def test_every_error_is_on_the_page():
+    raised = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.GgdpError)]
+    assert len(raised) > 10
+    assert {one.__name__ for one in raised} <= LISTED

@@ -68,7 +68,7 @@ def test_noise_is_less_than_sampling_errors_from_so_many_people_on(says):
     noise = noise_of(planned(1.0, INCOME))
 
     def excess(people):
-        (half,) = ratio_margins("mean", (2**20, 3), (0.0, 100_000.0), noise, sizes=[people])
+        (half,) = ratio_margins("mean", (2**20, 3), (0.0, 100_000.0), noise, sizes=(people,))
         return half - sampling(people)
 
     says("means-equal", brentq(excess, 20, 500))

@@ -10,15 +10,18 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 from tests.explorer.awaiting import awaited
+from tests.explorer.reading import said_of, texts_of
 from tests.sources.damage import invalidating, written
 
 import ggdp
 from ggdp.errors import GgdpError
 from ggdp.explorer import releasing
-from ggdp.explorer.releasing import Asked, Offer, ReleaseDesk, make_offer, publish
-from ggdp.explorer.typed_table import PageError, TypedTable, message_of
+from ggdp.explorer.releasing import Asked, Confirmations, Offer, make_offer, publish
+from ggdp.explorer.typed_table import TypedTable
+from ggdp.explorer.wording import ExplorerError, message_of
 from ggdp.explorer.workers import Worker
 
+PROVED, REFUTED = "The certificate was proved again here:", "The certificate does NOT hold:"
 TABLE = TypedTable(by="ward", levels="ward=births,eyes", epsilon=0.4)
 
 
@@ -41,10 +44,11 @@ def asked(people: Path, ledger: str | None = None, table: TypedTable = TABLE) ->
 
 def test_an_offer_says_what_is_spent_and_left_and_charges_nothing(people: Path, ledger: str) -> None:
     offer = make_offer(asked(people, ledger))
-    assert (offer.cost, offer.remaining, offer.after) == ("epsilon = 0.4", "epsilon = 1", "epsilon = 0.6")
+    assert offer.cost == "epsilon = 0.4"
+    assert "The ledger has epsilon = 1 now. Afterwards: epsilon = 0.6." in str(offer.html)
     assert offer.refusal is None
     assert not ggdp.Ledger(ledger).entries()
-    assert make_offer(asked(people)).remaining is None
+    assert "There is no ledger" in str(make_offer(asked(people)).html)
 
 
 def test_an_offer_reads_no_data(tmp_path: Path) -> None:
@@ -59,24 +63,27 @@ def test_a_release_is_charged_once_and_its_files_are_recorded(people: Path, ledg
     manifest = json.loads(found.files[names[1]])
     assert manifest["guarantee"]["epsilon"] == 0.4
     assert manifest["ledger"]["entry"] == 1
-    assert found.files[names[0]].decode().splitlines()[0] == ",".join(found.columns)
-    assert found.refuted is None
-    assert found.entry == "entry 1; epsilon = 0.6 remains"
-    assert found.guarantee == "0.4-DP under add-remove neighbours"
-    assert [row[0] for row in found.rows] == ["births", "eyes"]
+    texts = texts_of(found)
+    header = found.files[names[0]].decode().splitlines()[0].split(",")
+    assert [text for text in texts if text in header] == header
+    guarantee = texts.index("0.4-DP under add-remove neighbours")
+    assert texts[guarantee + 1] == ". Charged as entry 1; epsilon = 0.6 remains."
+    assert texts[guarantee + 2] == PROVED
+    assert [text for text in texts if text in ("births", "eyes")] == ["births", "eyes"]
 
 
 def test_an_analyst_of_a_ledger_without_caps_is_recorded(people: Path, ledger: str) -> None:
     offer = make_offer(evolve(asked(people, ledger), analyst="Jane"))
-    assert (offer.remaining, offer.refusal) == ("epsilon = 1", None)
-    assert publish(offer).entry is not None
+    assert "The ledger has epsilon = 1 now. Afterwards" in str(offer.html)
+    assert offer.refusal is None
+    assert "Charged as entry 1;" in texts_of(publish(offer))[2]
     assert [entry.analyst for entry in ggdp.Ledger(ledger).entries()] == ["Jane"]
 
 
 def test_an_analyst_without_a_cap_is_refused_where_others_have_one(people: Path, tmp_path: Path) -> None:
     caps = {"Jane": ggdp.PureDP(0.5)}
     ggdp.Ledger.create(tmp_path / "caps.ledger", ggdp.PureDP(1.0), analysts=caps)
-    with pytest.raises(PageError, match="Jane"):
+    with pytest.raises(ExplorerError, match="Jane"):
         make_offer(evolve(asked(people, str(tmp_path / "caps.ledger")), analyst="John"))
 
 
@@ -91,7 +98,9 @@ def test_a_forged_certificate_is_not_called_verified(people: Path, monkeypatch: 
         return manifest
 
     monkeypatch.setattr(table_release, "table_manifest", forged)
-    assert publish(make_offer(asked(people))).refuted is not None
+    texts = texts_of(publish(make_offer(asked(people))))
+    assert REFUTED in texts
+    assert PROVED not in texts
 
 
 def test_a_guarantee_that_is_not_that_of_the_certificate_is_not_called_verified(
@@ -107,7 +116,7 @@ def test_a_guarantee_that_is_not_that_of_the_certificate_is_not_called_verified(
         return manifest
 
     monkeypatch.setattr(table_release, "table_manifest", forged)
-    assert "guarantee.epsilon is 0.1, but" in str(publish(make_offer(asked(people))).refuted)
+    assert "guarantee.epsilon is 0.1, but" in said_of(publish(make_offer(asked(people))), REFUTED)
 
 
 def test_a_certificate_says_what_of_the_guarantee_it_is_not_about(tmp_path: Path) -> None:
@@ -115,57 +124,61 @@ def test_a_certificate_says_what_of_the_guarantee_it_is_not_about(tmp_path: Path
     incomes.write_text("income\n" + "10\n" * 50)
     table = TypedTable(statistics="mean income\nquantile income=0.5", ranges="income=0:100")
     found = publish(make_offer(asked(incomes, table=table)))
-    assert found.refuted is None
-    assert "the rest of the guarantee is spent on choosing the quantiles" in found.certificate
+    assert "the rest of the guarantee is spent on choosing the quantiles" in said_of(found, PROVED)
 
 
 def test_releases_until_the_budget_is_spent_are_refused_then(people: Path, ledger: str) -> None:
     for _ in range(2):
         publish(make_offer(asked(people, ledger)))
     offer = make_offer(asked(people, ledger))
-    assert offer.after is None
+    assert "Afterwards" not in str(offer.html)
     assert "does not fit in the budget" in str(offer.refusal)
-    with pytest.raises(PageError, match="does not fit in the budget"):
+    with pytest.raises(ExplorerError, match="does not fit in the budget"):
         publish(offer)
     assert len(ggdp.Ledger(ledger).entries()) == 2
 
 
 def test_an_offer_is_taken_once(people: Path, ledger: str) -> None:
-    desk = ReleaseDesk()
-    offer = desk.numbered(make_offer(asked(people, ledger)))
-    with desk.taken(offer):
+    confirmations = Confirmations()
+    offer = confirmations.register(make_offer(asked(people, ledger)))
+    with confirmations.accept(offer):
         publish(offer)
-    with pytest.raises(PageError, match="already made"), desk.taken(offer):
+    with pytest.raises(ExplorerError, match="already made"), confirmations.accept(offer):
         pytest.fail("a double click has released twice")
     assert len(ggdp.Ledger(ledger).entries()) == 1
 
 
 def test_of_two_tabs_with_the_same_dialog_one_releases(people: Path) -> None:
-    desk = ReleaseDesk()
-    first, second = (desk.numbered(make_offer(asked(people))) for _ in range(2))
-    with desk.taken(first), pytest.raises(PageError, match="another release is being made"), desk.taken(second):
+    confirmations = Confirmations()
+    first, second = (confirmations.register(make_offer(asked(people))) for _ in range(2))
+    with (
+        confirmations.accept(first),
+        pytest.raises(ExplorerError, match="another release is being made"),
+        confirmations.accept(second),
+    ):
         pytest.fail("two tabs have released at once")
-    with pytest.raises(PageError, match="since this was asked"), desk.taken(second):
+    with pytest.raises(ExplorerError, match="since this was asked"), confirmations.accept(second):
         pytest.fail("two tabs have released one after the other")
-    third = desk.numbered(make_offer(asked(people)))
-    with desk.taken(third):
+    third = confirmations.register(make_offer(asked(people)))
+    assert third.released == 1
+    with confirmations.accept(third):
         pass
-    assert desk.released == 2
+    assert confirmations.register(third).released == 2
 
 
-def test_a_release_that_failed_leaves_the_desk_open(people: Path) -> None:
-    desk = ReleaseDesk()
-    offer = desk.numbered(make_offer(asked(people)))
-    with pytest.raises(ZeroDivisionError), desk.taken(offer):
+def test_a_release_that_failed_lets_the_next_one_begin(people: Path) -> None:
+    confirmations = Confirmations()
+    offer = confirmations.register(make_offer(asked(people)))
+    with pytest.raises(ZeroDivisionError), confirmations.accept(offer):
         raise ZeroDivisionError
-    with desk.taken(desk.numbered(offer)):
+    with confirmations.accept(confirmations.register(offer)):
         pass
 
 
 def test_a_charge_of_somebody_else_in_between_is_told_and_nothing_is_charged(people: Path, ledger: str) -> None:
     offer = make_offer(asked(people, ledger))
     ggdp.Ledger(ledger).charge(ggdp.PureDP(0.1, "add-remove"))
-    with pytest.raises(PageError, match="the ledger has changed"):
+    with pytest.raises(ExplorerError, match="the ledger has changed"):
         publish(offer)
     assert len(ggdp.Ledger(ledger).entries()) == 1
 
@@ -176,27 +189,27 @@ def test_a_ledger_that_is_put_back_between_the_confirmation_and_the_charge_is_no
     older = Path(ledger).read_bytes()
     ggdp.Ledger(ledger).charge(ggdp.PureDP(0.1, "add-remove"))
     offer = make_offer(asked(people, ledger))
-    checked = releasing._unchanged
+    checked = releasing.open_unchanged_ledger
 
     def then_put_back(offer: Offer) -> object:
         found = checked(offer)
         Path(ledger).write_bytes(older)
         return found
 
-    monkeypatch.setattr(releasing, "_unchanged", then_put_back)
-    with pytest.raises(PageError, match="replaced by an older or another copy: it no longer contains record 1"):
+    monkeypatch.setattr(releasing, "open_unchanged_ledger", then_put_back)
+    with pytest.raises(ExplorerError, match="replaced by an older or another copy: it no longer contains record 1"):
         publish(offer)
     assert not ggdp.Ledger(ledger).entries()
 
 
 def test_errors_name_the_file_as_its_user_does_and_quote_no_data(people: Path, tmp_path: Path) -> None:
     wrong = TypedTable(by="country", levels="country=a,b")
-    with pytest.raises(PageError, match=r"there is no such column in my people\.csv") as refused:
+    with pytest.raises(ExplorerError, match=r"there is no such column in my people\.csv") as refused:
         publish(make_offer(asked(people, table=wrong)))
     assert str(tmp_path) not in str(refused.value)
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"PAR1 the secret of Jane Doe")
-    with pytest.raises(PageError) as refused:
+    with pytest.raises(ExplorerError) as refused:
         publish(make_offer(asked(broken)))
     assert "Jane" not in str(refused.value)
 
@@ -206,7 +219,7 @@ def test_an_error_without_a_text_of_ours_is_not_shown(people: Path, monkeypatch:
         raise RuntimeError("the secret of Jane Doe")
 
     monkeypatch.setattr("ggdp.tables.table_plan.release_counts", failing)
-    with pytest.raises(PageError, match="might reveal data") as refused:
+    with pytest.raises(ExplorerError, match="might reveal data") as refused:
         publish(make_offer(asked(people)))
     assert "Jane" not in str(refused.value)
 
@@ -219,7 +232,7 @@ def test_what_is_left_of_a_charge_that_failed_is_said(
         raise RuntimeError("the secret of Jane Doe")
 
     monkeypatch.setattr("ggdp.tables.table_plan.release_counts", failing)
-    with pytest.raises(PageError) as refused:
+    with pytest.raises(ExplorerError) as refused:
         publish(make_offer(asked(people, ledger)))
     assert refused.value.__notes__ == ["the charge of entry 1 stays: there is no refund"]
 
@@ -227,7 +240,8 @@ def test_what_is_left_of_a_charge_that_failed_is_said(
 def test_offers_results_and_errors_go_to_another_process_and_back(people: Path, ledger: str) -> None:
     offer = make_offer(asked(people, ledger))
     assert pickle.loads(pickle.dumps(offer)) == offer
-    assert pickle.loads(pickle.dumps(publish(offer))).entry == "entry 1; epsilon = 0.6 remains"
+    found = publish(offer)
+    assert texts_of(pickle.loads(pickle.dumps(found))) == texts_of(found)
     with pytest.raises(GgdpError) as refused:
         make_offer(asked(people, table=TypedTable()))
     again = pickle.loads(pickle.dumps(refused.value))
@@ -246,13 +260,12 @@ def test_a_damaged_file_fails_alone_in_the_process_of_the_explorer(tmp_path: Pat
         process = awaited(worker.run(_process))
         for entry in (1, 3):
             offer = make_offer(asked(bad, ledger, table))
-            with pytest.raises(PageError, match=r"'my people.csv' could not be read .* may be damaged") as failed:
+            with pytest.raises(ExplorerError, match=r"'my people.csv' could not be read .* may be damaged") as failed:
                 awaited(worker.run(publish, offer))
             assert message_of(failed.value).endswith(f"The charge of entry {entry} stays: there is no refund")
             path = good if entry == 1 else people
             published = awaited(worker.run(publish, make_offer(asked(path, ledger, table))))
-            assert published.entry is not None
-            assert published.entry.startswith(f"entry {entry + 1};")
+            assert f"Charged as entry {entry + 1};" in texts_of(published)[2]
         assert awaited(worker.run(_process)) == process
     finally:
         worker.close()

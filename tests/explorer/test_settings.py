@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ggdp.errors import ArgumentError
-from ggdp.explorer.noise_results import NoiseSettings
-from ggdp.explorer.settings import from_address, query_string
+from ggdp.explorer.settings import from_address, query_string, value_text
 from ggdp.explorer.views import VIEWS
+from ggdp.explorer.views.noise_view import NoiseSettings
 
 
 def parameters(query):
@@ -49,6 +49,10 @@ def test_what_is_wrong_in_an_address_is_the_default(wrong):
 def test_a_wrong_input_is_named(value):
     with pytest.raises(ArgumentError, match="epsilon"):
         NoiseSettings(epsilon=value)
+
+
+def test_floats_are_typed_exactly_and_without_a_needless_point():
+    assert [value_text(number) for number in (1.0, 1e-6, 0.1)] == ["1", "1e-06", "0.1"]
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.key)

@@ -79,7 +79,7 @@ def test_a_check_is_asked_for_without_what_it_does_not_take() -> None:
         == "ggdp check visits.csv --by ward --levels ward=a,b --unit person --epsilon 0.5 --delimiter ';' "
         "--strict-lines"
     )
-    assert set(table.checked()) == {"by", "domain", "unit", "epsilon", "delimiter", "strict_lines"}
+    assert set(table.check_arguments()) == {"by", "domain", "unit", "epsilon", "delimiter", "strict_lines"}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
@@ -80,7 +81,7 @@ def test_a_file_arrives_whole_under_its_own_name() -> None:
     visitor = Visitor()
     assert visitor.sends("C:/data/my people.csv", b"ward\nbir", b"ths\n") == "my people.csv is loaded."
     (source,) = visitor.sources
-    assert source.data.read_bytes() == b"ward\nbirths\n"
+    assert source.path.read_bytes() == b"ward\nbirths\n"
     assert "births" not in repr(source)
 
 
@@ -128,7 +129,7 @@ def test_a_browser_that_leaves_before_the_end_leaves_nothing(links: Path) -> Non
 
 
 def test_commands_name_the_file_that_the_page_was_started_with_by_its_path() -> None:
-    assert Source(name="visits.csv", data=Path("docs/examples/visits.csv")).typed == "docs/examples/visits.csv"
+    assert Source("visits.csv", Path("docs/examples/visits.csv")).typed == "docs/examples/visits.csv"
     visitor = Visitor()
     visitor.sends("-visits.csv", b"ward\n")
     assert visitor.sources[0].typed == "./-visits.csv"
@@ -185,21 +186,21 @@ def test_a_release_that_is_under_way_keeps_its_file_until_it_ends(links: Path) -
     visitor = Visitor()
     visitor.sends("people.csv", b"ward\nbirths\n")
     (source,) = visitor.sources
-    with source.held():
-        source.free()
-        assert source.data.read_bytes() == b"ward\nbirths\n"
-        with source.held():
+    with source.hold():
+        source.close()
+        assert source.path.read_bytes() == b"ward\nbirths\n"
+        with source.hold():
             pass
-        assert source.data.read_bytes() == b"ward\nbirths\n"
+        assert source.path.read_bytes() == b"ward\nbirths\n"
     assert list(links.iterdir()) == []
 
 
 def test_a_file_on_disk_is_never_freed(tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     file.write_bytes(b"ward\n")
-    source = Source(name="people.csv", data=file)
-    with source.held():
-        source.free()
+    source = Source("people.csv", file)
+    with source.hold():
+        source.close()
     assert file.read_bytes() == b"ward\n"
 
 
@@ -228,14 +229,14 @@ def counts(data: object) -> list[int]:
 def test_a_file_in_memory_is_counted_as_the_file_on_disk(suffix: str, tmp_path: Path) -> None:
     on_disk = tmp_path / f"people{suffix}"
     on_disk.write_bytes(written(suffix))
-    with MemoryFile(f"my people{suffix.upper()}", most=MOST) as people:
+    with closing(MemoryFile(f"my people{suffix.upper()}", most=MOST)) as people:
         people.write(written(suffix)[:7])
         people.write(written(suffix)[7:])
         assert counts(str(people.path)) == counts(str(on_disk))
 
 
 def test_no_byte_of_an_upload_is_in_a_file_system() -> None:
-    with MemoryFile("people.csv", most=MOST) as people:
+    with closing(MemoryFile("people.csv", most=MOST)) as people:
         people.write(b"sex\nf\n")
         (only,) = people.path.parent.iterdir()
         assert only.is_symlink()
@@ -254,10 +255,10 @@ def test_a_closed_file_leaves_nothing_behind() -> None:
         people.path.read_bytes()
 
 
-def test_a_file_that_is_too_large_is_refused_by_name_and_limit() -> None:
-    with MemoryFile("people.csv", most=3 * 2**20) as people:
+def test_a_file_that_is_too_large_is_refused_with_its_limit() -> None:
+    with closing(MemoryFile("people.csv", most=3 * 2**20)) as people:
         people.write(bytes(3 * 2**20))
-        with pytest.raises(GgdpError, match=r"people\.csv.*larger than 3 MB.*ggdp explore FILE"):
+        with pytest.raises(GgdpError, match=r"larger than 3 MB.*ggdp explore FILE"):
             people.write(b"1")
 
 

@@ -8,10 +8,15 @@ from tests.ledger.adaptive import delta_of, integer_noise, response, worst_delta
 
 import ggdp
 from ggdp.ledger import ChargeRequest
-from ggdp.ledger.accounting import SumAccounting
+from ggdp.ledger.accounting import (
+    RenyiAccounting,
+    ReservedAccounting,
+    SumAccounting,
+    composition_of,
+    limits_of,
+    orders_for,
+)
 from ggdp.ledger.budgets import Budget
-from ggdp.ledger.renyi_accounting import RenyiAccounting, limits_of, orders_for
-from ggdp.ledger.reserved_accounting import ReservedAccounting, composition_of
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.losses import CoordinateLoss, CountedLoss
 
@@ -95,7 +100,7 @@ def test_reserved_laws_keep_the_budget_in_any_adaptive_order_and_if_some_are_lef
     books = ReservedAccounting(Budget.of(budget))
     counted = [(menu[place][0], reserved.count(place)) for place in dict.fromkeys(reserved)]
     proved = books.require_budget(counted)
-    opening = books.reserved(books.opening(), [(request.law, count) for request, count in counted])
+    opening = books.reserve(books.opening(), counted)
     charges = [books.charge(request) for request, _ in menu]
 
     def allowed(used):

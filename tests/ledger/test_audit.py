@@ -75,7 +75,7 @@ def test_the_audit_finds_an_entry_that_is_lost(ledger, files):
 
 def test_the_audit_finds_what_was_overspent(ledger, files, monkeypatch):
     accounts = type(ledger._budget)
-    monkeypatch.setattr(accounts, "charged", accounts.added)
+    monkeypatch.setattr(accounts, "charge", accounts.add)
     ledger.charge(laplace(1.0))
     # Verifying finds it too, so that it must look away here.
     monkeypatch.setattr("ggdp.ledger.ledger.require_chain", lambda *_: None)

@@ -167,7 +167,7 @@ def test_a_trigger_in_the_file_is_found(path):
 
 def test_a_chain_with_right_hashes_and_wrong_totals_is_found(path, monkeypatch):
     ledger = ggdp.Ledger(path)
-    monkeypatch.setattr(type(ledger._budget), "added", lambda _, state, *__: state)
+    monkeypatch.setattr(type(ledger._budget), "add", lambda _, state, *__: state)
     with pytest.raises(TamperingError, match="does not follow"):
         ledger.verify()
 
@@ -183,7 +183,7 @@ def test_a_chain_with_right_hashes_that_mixes_units_is_found(tmp_path, monkeypat
     ledger = ggdp.Ledger.create(tmp_path / "mixed.ledger", ggdp.PureDP(1.0))
     ledger.charge(pure(0.25, protects="id"))
     with monkeypatch.context() as patched:
-        patched.setattr(type(ledger._budget), "protecting", lambda _, state, *__: state)
+        patched.setattr(type(ledger._budget), "protect", lambda _, state, *__: state)
         ledger.charge(pure(0.25, protects="row"))
     with pytest.raises(TamperingError, match="record 2 does not follow"):
         ledger.verify()

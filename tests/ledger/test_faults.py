@@ -17,7 +17,7 @@ from tests.ledger.postgresql import Server, database_of
 import ggdp
 from ggdp.errors import BudgetExceededError, GgdpError, LedgerError
 from ggdp.ledger import store
-from ggdp.ledger.overview import overview
+from ggdp.ledger.ledger import overview
 
 HISTOGRAM = ggdp.Mechanism(ggdp.calibrate(ggdp.PureDP(0.125), ggdp.Sensitivity.histogram(), order=1, support="integer"))
 

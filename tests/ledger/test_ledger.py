@@ -20,7 +20,7 @@ from ggdp.errors import (
     TamperingError,
 )
 from ggdp.ledger import ChargeRequest
-from ggdp.ledger.overview import overview
+from ggdp.ledger.ledger import overview
 
 RENYI = ggdp.ApproxDP(1.0, 1e-6)
 

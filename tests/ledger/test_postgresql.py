@@ -190,7 +190,7 @@ def test_a_transaction_on_postgresql_leaves_no_prepared_statement_behind_a_poole
     ledger = ggdp.Ledger.create(postgresql, ggdp.PureDP(1.0))
     ledger.charge(laplace(8.0))
     with ledger._store.writing() as rows:
-        assert {rows.record(1).number for _ in range(20)} == {1}
+        assert {rows.find(number=1).number for _ in range(20)} == {1}
         assert rows.connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements").scalar() == 0
 
 

@@ -16,11 +16,14 @@ from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError, SourceE
 from ggdp.mechanisms import additive, exponential_mechanism
 from ggdp.releases import clip, manifest_schema
 from ggdp.sources import query
-from ggdp.tables import noisy_counts, table_plan
+from ggdp.tables import noisy_counts, output_files
 
 PEOPLE = pa.table({"sex": ["f", "m", "f"], "id": [1, 2, 3], "town": ["a", "a", "b"]})
 GOAL = ggdp.PureDP(0.5)
 TABLE = {"by": "sex", "goal": GOAL, "domain": {"sex": ["f", "m"]}}
+MEANS = TABLE | {"domain": {"sex": ["f", "m"], "id": {"range": [0, 4]}}, "statistics": [ggdp.Mean("id")]}
+# What a ledger promises of every release.
+RELEASES = pytest.mark.parametrize("table", [TABLE, MEANS], ids=["counts", "means"])
 COUNTS = ggdp.calibrate(GOAL, ggdp.Sensitivity.histogram(), order=1, support="integer")
 
 
@@ -202,7 +205,7 @@ def test_a_failure_to_write_keeps_the_charge(ledger, tmp_path, monkeypatch):
     def full(*_, **__):
         raise ArgumentError("out", "table.csv", "cannot be written (No space left on device); name another file")
 
-    monkeypatch.setattr(table_plan, "put", full)
+    monkeypatch.setattr(output_files, "write_files", full)
     with pytest.raises(ArgumentError) as failed:
         ggdp.release_table(PEOPLE, **TABLE, ledger=ledger, out=tmp_path / "table.csv")
     assert "stays" in failed.value.__notes__[0]
@@ -210,8 +213,9 @@ def test_a_failure_to_write_keeps_the_charge(ledger, tmp_path, monkeypatch):
     assert ledger.entries()[0].files is None
 
 
-def test_published_files_are_recorded_with_their_digests(ledger, tmp_path):
-    ggdp.release_table(PEOPLE, **TABLE, ledger=ledger, out=tmp_path / "table.csv")
+@RELEASES
+def test_published_files_are_recorded_with_their_digests(ledger, tmp_path, table):
+    ggdp.release_table(PEOPLE, **table, ledger=ledger, out=tmp_path / "table.csv")
     files = ledger.entries()[0].files
     assert sorted(files) == ["table.csv", "table.manifest.json"]
     for name, digest in files.items():
@@ -223,10 +227,11 @@ def test_published_files_are_recorded_with_their_digests(ledger, tmp_path):
 
 @pytest.mark.parametrize("way", ["write", "to_csv"])
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_files_that_are_written_later_are_recorded_with_their_digests(ledger, tmp_path, way, suffix):
+@RELEASES
+def test_files_that_are_written_later_are_recorded_with_their_digests(ledger, tmp_path, way, suffix, table):
     if (way, suffix) == ("to_csv", "parquet"):
         pytest.skip("to_csv writes CSV alone")
-    release = ggdp.release_table(PEOPLE, **TABLE, ledger=ledger)
+    release = ggdp.release_table(PEOPLE, **table, ledger=ledger)
     assert ledger.entries()[0].files is None
     getattr(release, way)(tmp_path / f"table.{suffix}")
     files = ledger.entries()[0].files
@@ -257,9 +262,18 @@ def test_files_that_cannot_be_written_are_not_recorded(ledger, tmp_path):
     assert ledger.entries()[0].files is not None
 
 
-def test_a_table_does_not_replace_its_ledger_when_it_is_written_later(tmp_path):
+@RELEASES
+def test_a_table_does_not_replace_its_ledger(tmp_path, table):
     ledger = ggdp.Ledger.create(tmp_path / "people.csv", ggdp.PureDP(1.0))
-    release = ggdp.release_table(PEOPLE, **TABLE, ledger=ledger)
+    with pytest.raises(ArgumentError, match="is the file of the ledger"):
+        ggdp.release_table(PEOPLE, **table, ledger=ledger, out=tmp_path / "people.csv", overwrite=True)
+    assert ledger.entries() == ()
+
+
+@RELEASES
+def test_a_table_does_not_replace_its_ledger_when_it_is_written_later(tmp_path, table):
+    ledger = ggdp.Ledger.create(tmp_path / "people.csv", ggdp.PureDP(1.0))
+    release = ggdp.release_table(PEOPLE, **table, ledger=ledger)
     with pytest.raises(ArgumentError, match="is the file of the ledger"):
         release.write(tmp_path / "people.csv", overwrite=True)
     assert ledger.verify().number == 1

@@ -12,8 +12,8 @@ from tests.ledger.books import asked, calibrated, laplace, pure
 import ggdp
 from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError
 from ggdp.ledger import ChargeRequest
+from ggdp.ledger.accounting import RenyiAccounting, limits_of, orders_for
 from ggdp.ledger.budgets import Amount, Budget
-from ggdp.ledger.renyi_accounting import RenyiAccounting, epsilon_of, limits_of, orders_for
 
 BUDGETS = [ggdp.ApproxDP(1.0, 1e-6), ggdp.ApproxDP(0.1, 1e-12), ggdp.ApproxDP(10.0, 1e-3)]
 GOAL = ggdp.ApproxDP(1.0, 1e-6)
@@ -103,9 +103,10 @@ def test_a_pure_budget_has_no_renyi_filter(tmp_path):
 
 def test_the_epsilon_of_nothing_is_nothing_and_that_of_a_full_order_is_the_budget():
     found = books()
-    assert epsilon_of(found.budget, found.orders, [Amount(0)] * len(found.orders)) == 0.0
-    assert epsilon_of(found.budget, found.orders, found.limits) == pytest.approx(1.0, rel=1e-9)
-    assert math.isinf(epsilon_of(found.budget, found.orders, [None] * len(found.orders)))
+    assert found.needed(found.opening()) == 0.0
+    full = [None if limit is None else str(limit) for limit in found.limits]
+    assert found.needed({"divergences": full}) == pytest.approx(1.0, rel=1e-9)
+    assert math.isinf(found.needed({"divergences": [None] * len(found.orders)}))
 
 
 def test_a_ledger_counts_divergences_and_says_what_fits(tmp_path):

@@ -5,8 +5,8 @@ from tests.ledger.books import calibrated, laplace, pure
 
 import ggdp
 from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError
-from ggdp.ledger.charge_request import ChargeRequest
-from ggdp.ledger.overview import overview
+from ggdp.ledger.charging import ChargeRequest
+from ggdp.ledger.ledger import overview
 
 BUDGET = ggdp.ApproxDP(1.0, 1e-6)
 WEEKLY = ggdp.Mechanism(calibrated(ggdp.PureDP(0.025), order=1))
@@ -143,7 +143,7 @@ def test_each_kind_says_what_it_would_have_cost(ledger):
 
 
 def test_a_plot_shows_how_many_uses_are_left(ledger):
-    from ggdp.plots.budgets import plot_burn_down
+    from ggdp.plots.budget_figures import plot_burn_down
 
     ledger.reserve([(WEEKLY, 3)])
     ledger.charge(WEEKLY)

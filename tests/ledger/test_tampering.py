@@ -130,6 +130,20 @@ def test_a_chain_that_was_written_anew_is_found_by_a_head_that_was_kept(tmp_path
     assert outcome(path, kept) == "tampering"
 
 
+@pytest.mark.parametrize("read", ["records", "entries", "export", "burn_down", "spent", "remaining"])
+def test_nothing_is_read_of_a_ledger_whose_last_record_was_changed(tmp_path, read):
+    path = tmp_path / "people.ledger"
+    ledger = fill(path)
+    getattr(ledger, read)()
+    base = base_of(path)
+    tables = base.tables()
+    last = max(tables["ggdp_records"], key=lambda row: row["number"])
+    last["time"] = "2001-01-01T00:00:00.000000+00:00"
+    base.replace(tables)
+    with pytest.raises(TamperingError, match="the last one"):
+        getattr(ggdp.Ledger(path), read)()
+
+
 def test_a_charge_that_was_made_smaller_needs_new_totals_too(tmp_path):
     path = tmp_path / "people.ledger"
     fill(path)

@@ -27,7 +27,7 @@ class _UnvisitedError(Exception):
 
 def candidates(runs):
     """(run, place, weight) of every candidate of the one cell, to 50 digits."""
-    rate = runs.rate / int(runs.divisors[0])
+    rate = runs.rate / runs.divisor
     found = [
         (run, place, int(runs.errors[run]) + place * int(runs.growth[run]))
         for run in range(runs.sizes.size)
@@ -41,7 +41,7 @@ def candidates(runs):
 def library_law(plan, rows, monkeypatch):
     """The probability of every tuple of released values of one cell, by all paths through the draws."""
     values, law = values_of(rows), defaultdict(mpf)
-    monkeypatch.setattr(quantiles, "interval_ends", lambda _cells, found, *_: (found, found))
+    monkeypatch.setattr(quantiles.QuantilePlan, "_interval_ends", lambda _plan, _cells, found, *_: (found, found))
     with mp.workdps(DIGITS):
         stack = [((), mpf(1))]
         while stack:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import ggdp
 import ggdp.noise
-from ggdp.calibration.grid import on_grid
+from ggdp.calibration.grid_calibration import on_grid
 from ggdp.errors import ArgumentError, CertificateError, GgdpError
 from ggdp.mechanisms import Mechanism
 from ggdp.noise import SeededSource
-from ggdp.privacy import Grid
+from ggdp.privacy.grid import Grid
 from ggdp.proofs import certificate as certificate_module
 
 LEAST, LARGEST = -(2**63), 2**63 - 1

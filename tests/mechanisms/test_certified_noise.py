@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from tests.cases import examples
 
 import ggdp
-from ggdp.calibration.grid import on_grid
+from ggdp.calibration.grid_calibration import on_grid
 from ggdp.errors import ArgumentError, CertificateError
 from ggdp.mechanisms import Mechanism
-from ggdp.mechanisms.certified_noise import CertifiedNoise, _most_beyond, add_clamped, add_saturating, saturation_of
+from ggdp.mechanisms.certified_noise import CertifiedNoise, _most_beyond, add_saturating, saturation_of
 from ggdp.noise import IntegerGeneralizedGaussian, IntegerNoise, SeededSource
-from ggdp.privacy import Grid
+from ggdp.privacy.grid import Grid
 from ggdp.proofs import certificate as proved_certificates
 
 LEAST, LARGEST = -(2**63), 2**63 - 1
@@ -70,7 +70,7 @@ def test_larger_noise_leaves_a_function_of_the_sum():
 
 def test_clamped_values_are_added_to():
     noise = np.array([5, -5, 7, 2**61])
-    add_clamped(np.array([LARGEST, LEAST, 3, 2**62]), noise, 2**62)
+    add_saturating(np.array([LARGEST, LEAST, 3, 2**62]), noise, 2**62)
     assert noise.tolist() == [2**62 + 5, -(2**62) - 5, 10, 2**62 + 2**61]
 
 
@@ -229,7 +229,7 @@ def test_bounded_noise_is_not_drawn_without_a_true_value():
 
 
 # Modules that draw, and names of what they draw from: nothing of these packages may import or use them.
-DRAWING = {f"ggdp.noise.{name}" for name in ("binomial", "bounded_noise", "integer_noise", "rejection", "table")}
+DRAWING = {f"ggdp.noise.{name}" for name in ("integer_noise", "rejection", "table")}
 SAMPLERS = {
     *("IntegerNoise", "ConditionalNoise", "Binomial", "TruncatedIntegerNoise", "BoundaryInflatedIntegerNoise"),
     "bounded_noise",

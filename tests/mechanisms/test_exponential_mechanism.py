@@ -40,7 +40,7 @@ def law(mechanism, utilities):
         patch.setattr(module, "select_candidate", lambda weights, _: given.append(weights) or 0)
         mechanism.release(utilities)
     (weights,) = given
-    enclosed = [weights.enclosed(i) for i in range(weights.utilities.size)]
+    enclosed = [weights.enclose(i) for i in range(weights.utilities.size)]
     total = sum(enclosed)
     return [weight / total for weight in enclosed]
 
@@ -403,4 +403,4 @@ def test_weights_are_those_of_candidates_that_are_left():
     kept = Weights.of(np.array([1.0, 3.0]), Fraction(1, 2))
     with working_precision(100):
         p = law(chosen(3, excluded=[False, True, False]), [1.0, 100.0, 3.0])
-        assert float(p[0] / p[1]) == pytest.approx(float(kept.enclosed(0)), rel=1e-15)
+        assert float(p[0] / p[1]) == pytest.approx(float(kept.enclose(0)), rel=1e-15)

@@ -3,7 +3,6 @@
 Rows of a step lie evenly on its 2^20 positions. Everything here is counted by integers in units of 2^-20 rows.
 """
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -31,7 +30,7 @@ DATA = {
 
 @pytest.fixture
 def by_halves(monkeypatch):
-    monkeypatch.setattr(QuantilePlan, "_apart_errors", lambda _: [math.inf])
+    monkeypatch.setattr(QuantilePlan, "_errors", lambda _, roots, __: [len(roots)])
 
 
 def plan_of(fractions, relation="add-remove", steps=3):
@@ -54,7 +53,7 @@ def rows_before(rows, low, position):
 
 def asked_of(plan, rows, at, monkeypatch):
     """The arguments of the three draws of a plan whose first one is a position."""
-    calls, steps = [], quantiles.drawn_steps
+    calls, steps = [], quantiles.draw_steps
 
     def first(*arguments):
         calls.append(arguments)
@@ -65,9 +64,9 @@ def asked_of(plan, rows, at, monkeypatch):
         return steps(*arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(quantiles, "interval_ends", lambda _cells, found, *_: (found, found))
-        patched.setattr(quantiles, "drawn_positions", first)
-        patched.setattr(quantiles, "drawn_steps", later)
+        patched.setattr(QuantilePlan, "_interval_ends", lambda _plan, _cells, found, *_: (found, found))
+        patched.setattr(quantiles, "draw_positions", first)
+        patched.setattr(quantiles, "draw_steps", later)
         plan.draw(cell(rows))
     return calls
 
@@ -97,7 +96,7 @@ def moved(q, relation, *, first):
 
 def assert_rate(runs, q, relation, *, first):
     """Check that a candidate's weight is exp(-epsilon x / (2 c)) for an error of x rows."""
-    assert runs.rate / int(runs.divisors[0]) * (q.denominator * S) == LEVEL / (2 * moved(q, relation, first=first))
+    assert runs.rate / runs.divisor * (q.denominator * S) == LEVEL / (2 * moved(q, relation, first=first))
 
 
 @pytest.mark.usefixtures("by_halves")
@@ -109,7 +108,7 @@ def assert_rate(runs, q, relation, *, first):
 def test_each_of_four_million_positions_has_the_error_of_its_definition(name, fractions, relation, monkeypatch):
     rows, q = dict(enumerate(DATA[name])), fractions[1]
     (arguments, *_) = asked_of(plan_of(fractions, relation), rows, 0, monkeypatch)
-    runs, candidate = offered(quantiles.drawn_positions, arguments, monkeypatch)
+    runs, candidate = offered(quantiles.draw_positions, arguments, monkeypatch)
     before = np.concatenate(([0], np.cumsum(np.repeat(np.array(DATA[name]), S))))
     expected = np.abs(q.denominator * before[:-1] - q.numerator * before[-1])
     found = np.full(4 * S, -1)
@@ -140,7 +139,7 @@ def test_steps_of_halves_that_were_cut_at_any_position_have_the_errors_of_their_
         for cut in {cut for cut in cuts if 0 <= cut < end}:
             halves = zip(inner, ((0, cut), (cut, end)), asked_of(plan, rows, cut, monkeypatch)[1:], strict=True)
             for q, (low, high), arguments in halves:
-                runs, candidate = offered(quantiles.drawn_steps, arguments, monkeypatch)
+                runs, candidate = offered(quantiles.draw_steps, arguments, monkeypatch)
                 total, size = rows_before(rows, low, high), 0
                 for run in np.flatnonzero(runs.sizes).tolist():
                     size += int(runs.sizes[run])

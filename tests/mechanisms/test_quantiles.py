@@ -33,7 +33,7 @@ DATA = [(), (2,), (0, 0, 0, 3), (1, 1, 2, 3, 3, 3), (0, 1, 2, 3), (3, 3, 3, 3, 3
 def four_positions(monkeypatch):
     """Four positions of a step, so that all can be followed; and quantiles by halves, also where it gains nothing."""
     monkeypatch.setattr(quantiles, "_MOST_POSITIONS", 4)
-    monkeypatch.setattr(QuantilePlan, "_apart_errors", lambda _: [math.inf])
+    monkeypatch.setattr(QuantilePlan, "_errors", lambda _, roots, __: [len(roots)])
 
 
 def close(one, other):
@@ -80,7 +80,7 @@ def test_neighbours_lose_no_more_than_epsilon_by_halves(relation, fractions, mon
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("fractions", [(0.2, 0.9), (0.1, 0.3, 0.9)])
 def test_neighbours_lose_no_more_than_epsilon_separately(relation, fractions, monkeypatch):
-    monkeypatch.setattr(QuantilePlan, "_apart_errors", lambda _: [0.0])
+    monkeypatch.setattr(QuantilePlan, "_errors", lambda _, roots, __: [-len(roots)])
     assert_small_losses(relation, fractions, monkeypatch)
 
 
@@ -108,7 +108,7 @@ def test_the_losses_and_the_noise_of_intervals_are_those_of_epsilon():
     assert (counted.loss.epsilon, counted.loss.delta, counted.count) == (0.7, 0.0, 1)
     for relation, rows in (("add-remove", 1), ("replace-one", 2)):
         plan = QuantilePlan(fractions=QUARTILES, steps=100, epsilon=0.7, neighbours=relation, interval_share=0.3)
-        spent = rows / Fraction(plan.interval_scale)
+        spent = rows / Fraction(plan.interval_noise().calibration.law.scale)
         assert spent <= Fraction(0.7) * Fraction(0.3)
         assert spent >= Fraction(0.7) * Fraction(0.3) * (1 - Fraction(1, 2**50))
 
@@ -121,7 +121,7 @@ def test_the_losses_and_the_noise_of_intervals_are_those_of_epsilon():
 def test_one_row_is_in_one_bucket_of_the_intervals(rows, new, values):
     bounds = boundaries(np.sort(np.array([values])), 40)
     assert (np.diff(bounds) >= 0).all()
-    with_it, without = (_histogram(values_of(data), bounds, 40) for data in ([*rows, new], rows))
+    with_it, without = (_histogram(values_of(data), bounds) for data in ([*rows, new], rows))
     assert np.abs(with_it - without).sum() == 1
     assert without.sum() == len(rows)
 
@@ -202,10 +202,10 @@ def test_ranks_are_within_the_stated_error_nearly_always(fractions):
 
 
 def test_many_quantiles_are_drawn_by_halves_and_two_separately():
-    assert QuantilePlan(fractions=[0.25, 0.75], steps=1000, epsilon=1.0)._tree is None
+    assert len(QuantilePlan(fractions=[0.25, 0.75], steps=1000, epsilon=1.0)._roots) == 2
     plan = QuantilePlan(fractions=[i / 20 for i in range(1, 20)], steps=1000, epsilon=1.0)
     assert plan.levels == 5
-    assert max(plan.rank_errors(1000)) < max(plan._apart_errors())
+    assert max(plan.rank_errors(1000)) < max(plan._errors(plan._apart(), 1000))
 
 
 def test_no_path_of_halves_costs_more_than_what_the_values_may_cost():
@@ -216,7 +216,7 @@ def test_no_path_of_halves_costs_more_than_what_the_values_may_cost():
 
     for count in range(1, 20):
         plan = QuantilePlan(fractions=[Fraction(i, 100) for i in range(1, count + 1)], steps=9, epsilon=1.0)
-        parts = [0, *plan._numerators, plan._denominator]
+        parts = (Fraction(0), *plan.fractions, Fraction(1))
         costs = paths(plan._node(1, count + 1, parts, Fraction(1)))
         assert max(costs) <= 1
         assert math.isclose(float(max(costs)), 1.0)

@@ -11,9 +11,9 @@ import pytest
 
 import ggdp
 import ggdp.noise
-from ggdp.calibration.grid import on_grid
+from ggdp.calibration.grid_calibration import on_grid
 from ggdp.mechanisms import Mechanism
-from ggdp.privacy import Grid
+from ggdp.privacy.grid import Grid
 
 PURE, APPROXIMATE = ggdp.PureDP(1.0), ggdp.ApproxDP(1.0, 1e-6)
 D = 0.3
@@ -163,7 +163,7 @@ def test_floating_point_noise_put_in_is_noticed(reals, monkeypatch):
     def float_noise(self, given, source):
         return given + self.noise.sample(given.size, source) * self.step
 
-    monkeypatch.setattr(Mechanism, "_unbounded", float_noise)
+    monkeypatch.setattr(Mechanism, "_draw", float_noise)
     monkeypatch.setattr(Mechanism, "_in_unit", lambda _, noisy: noisy)
     assert {"reachable sets differ", "off the grid"} <= complaints(reals, 0.1, 0.1 + D)
 

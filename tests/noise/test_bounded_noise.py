@@ -10,9 +10,9 @@ from tests.noise.scripted import Scripted
 
 from ggdp.errors import ArgumentError
 from ggdp.noise import BoundaryInflatedIntegerNoise, SeededSource, TruncatedIntegerNoise
-from ggdp.noise import bounded_noise as module
+from ggdp.noise import integer_noise as module
 from ggdp.noise.entropy import SECURE
-from ggdp.noise.table import window_law
+from ggdp.noise.table import symmetric_law
 from ggdp.proofs.tails import _powers
 
 KINDS = [TruncatedIntegerNoise, BoundaryInflatedIntegerNoise]
@@ -88,9 +88,9 @@ def test_the_high_half_of_a_product_is_right(factors, data):
 def test_the_scaled_word_holds_the_scaled_number(law, word, share):
     order, scale, lower, upper = law
     s = lower + round(share * (upper - lower))
-    table = window_law(order, scale, upper - lower)
+    table = symmetric_law(order, scale, upper - lower)
     arrays = (np.array([lower - s]), np.array([upper - s + 1]), np.array([word], dtype=np.uint64))
-    (low,), (high,) = module._scaled(table, *arrays)
+    (low,), (high,) = module._scale(table, *arrays)
     with mp.workdps(60):
         window = thresholds(order, scale, lower - upper, upper - lower)
         start, width = window[lower - s], window[upper - s + 1] - window[lower - s]
@@ -133,7 +133,7 @@ def test_in_rounds_every_value_costs_the_same():
 
 
 def test_the_first_draw_within_the_bounds_is_kept(monkeypatch):
-    monkeypatch.setattr(module, "_MOST_THRESHOLDS", 0)
+    monkeypatch.setattr(module, "_WIDEST_WINDOW", 0)
     monkeypatch.setattr(module, "_ROUNDS", 4)
     rounds = [[5, -3], [1, -5], [2, 2], [-4, 7]]
 
@@ -141,14 +141,14 @@ def test_the_first_draw_within_the_bounds_is_kept(monkeypatch):
         def draw(self, out, _):
             out[:] = rounds.pop(0)
 
-    monkeypatch.setattr(module, "sampler_within", lambda *_: Sampler())
+    monkeypatch.setattr(module, "envelope", lambda *_, **__: Sampler())
     noise = TruncatedIntegerNoise(order=2, scale=2.0, lower=0, upper=4)
     assert noise.around([1, 4]).tolist() == [2, 1]
     assert rounds == []
 
 
 def test_values_left_over_after_all_rounds_get_more_of_them(monkeypatch):
-    monkeypatch.setattr(module, "_MOST_THRESHOLDS", 0)
+    monkeypatch.setattr(module, "_WIDEST_WINDOW", 0)
     monkeypatch.setattr(module, "_ROUNDS", 1)
     noise = TruncatedIntegerNoise(order=2, scale=2.0, lower=0, upper=4)
     outputs = noise.around(np.array([0, 4] * 2000))
@@ -221,11 +221,11 @@ def test_bounds_that_are_none_are_refused(kind, lower, upper):
 
 def test_no_cache_holds_a_true_value():
     """The tables that are kept are those of the width, whatever was drawn around."""
-    window_law.cache_clear()
+    symmetric_law.cache_clear()
     noise = TruncatedIntegerNoise(order=2, scale=3.0, lower=0, upper=50)
     for s in range(51):
         noise.around([s])
-    assert window_law.cache_info().currsize == 1
+    assert symmetric_law.cache_info().currsize == 1
     powers = _powers.cache_info().currsize
     noise.around(np.arange(51))
     assert _powers.cache_info().currsize == powers

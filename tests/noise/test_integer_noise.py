@@ -53,9 +53,9 @@ def test_scales_that_64_bits_cannot_hold_are_refused_and_nothing_is_cut_off():
 def test_the_switch_from_table_to_rejection_is_by_the_width_of_the_law():
     assert isinstance(integer_noise.sampler_of(2.0, 100.0), Table)
     assert isinstance(integer_noise.sampler_of(2.0, 1e5), Envelope)
-    assert isinstance(integer_noise.sampler_from(2.0, 1e5, 200_000), Envelope)
+    assert isinstance(integer_noise.sampler_of(2.0, 1e5, 200_000), Envelope)
     # Far out the law is narrow again.
-    assert isinstance(integer_noise.sampler_from(2.0, 1e5, 100_000_000), Table)
+    assert isinstance(integer_noise.sampler_of(2.0, 1e5, 100_000_000), Table)
 
 
 @pytest.mark.parametrize("scale", [10.0, 1e9])

@@ -38,9 +38,9 @@ def one_round(sampler, monkeypatch):
     def far_draws(*_):
         raise FarError
 
-    monkeypatch.setattr(Envelope, "_far_draws", far_draws)
+    monkeypatch.setattr(Envelope, "_draw_far", far_draws)
     monkeypatch.setattr(module, "_spares", lambda _: 0)
-    picked = Envelope._picked
+    picked = Envelope._pick
 
     def draw(source):
         rounds = []
@@ -52,7 +52,7 @@ def one_round(sampler, monkeypatch):
                 raise RejectedError
             return picked(self, count, source)
 
-        monkeypatch.setattr(Envelope, "_picked", first_round)
+        monkeypatch.setattr(Envelope, "_pick", first_round)
         out = np.empty(1, dtype=np.int64)
         try:
             sampler.draw(out, source)
@@ -198,7 +198,7 @@ def test_slots_cover_the_weights_and_hardly_more(order, scale):
         base = int(sampler.bases[slot])
         farthest = base + width - 1 if base >= 0 else -base
         assert sampler.levels[slot] + 1 <= mpf(sampler.height) * weight(sampler, farthest)
-    assert sampler.compared < 0.06
+    assert np.mean(sampler.quick == module.UNDECIDED) < 0.06
     assert np.mean(np.isinf(sampler.levels)) < 0.02
 
 
@@ -210,13 +210,13 @@ def test_what_the_parabola_does_not_decide_is_decided_by_more_bits():
         level, share = int(mp.floor(height)), height - mp.floor(height)
         digits = int(mp.floor(share * 2**128))
     first, second = digits >> 64, digits % 2**64
-    assert sampler._accepted(x, level, first - 1, Scripted.words())
-    assert not sampler._accepted(x, level, first + 1, Scripted.words())
-    assert sampler._accepted(x, level, first, Scripted.words(second - 1))
-    assert not sampler._accepted(x, level, first, Scripted.words(second + 1))
+    assert sampler._accepts(x, level, first - 1, Scripted.words())
+    assert not sampler._accepts(x, level, first + 1, Scripted.words())
+    assert sampler._accepts(x, level, first, Scripted.words(second - 1))
+    assert not sampler._accepts(x, level, first, Scripted.words(second + 1))
     for third, accepted in ((0, True), (2**64 - 1, False)):
         source = Scripted.words(second, third)
-        assert sampler._accepted(x, level, first, source) is accepted
+        assert sampler._accepts(x, level, first, source) is accepted
         assert source.spent
 
 
@@ -228,22 +228,22 @@ def test_the_far_slots_are_accepted_as_often_as_their_sum_says():
         height = mpf(sampler.height) * beyond / mpf(2) ** sampler.width_bits
         level, word = int(mp.floor(height)), int(mp.floor((height - mp.floor(height)) * 2**64))
     assert level < len(sampler.far_slots)
-    assert sampler._accepted(None, level, word - 1, Scripted.words())
-    assert not sampler._accepted(None, level, word + 1, Scripted.words())
+    assert sampler._accepts(None, level, word - 1, Scripted.words())
+    assert not sampler._accepts(None, level, word + 1, Scripted.words())
 
 
 def test_spare_trials_fill_the_places_of_rejected_ones(monkeypatch):
     """Of three trials the second is rejected, of three spares the first; the second spare takes its place."""
     sampler = envelope(2.0, 1e6, two_sided=True)
     picks = [([0, 1, 2, 3, 4, 5], [10, 11, 12, 13, 14, 15])]
-    monkeypatch.setattr(Envelope, "_picked", lambda *_: tuple(np.array(part, dtype=np.uint16) for part in picks.pop(0)))
+    monkeypatch.setattr(Envelope, "_pick", lambda *_: tuple(np.array(part, dtype=np.uint16) for part in picks.pop(0)))
     monkeypatch.setattr(module, "_spares", lambda _: 3)
 
     def compared(_, slots, places, __):
         assert slots.tolist() == [0, 1, 2, 3, 4, 5]
         return np.array([True, False, True, False, True, True]), places.astype(np.int64)
 
-    monkeypatch.setattr(Envelope, "_compared", compared)
+    monkeypatch.setattr(Envelope, "_compare", compared)
     out = np.empty(3, dtype=np.int64)
     sampler.draw(out, SECURE)
     assert out.tolist() == [10, 14, 12]
@@ -254,15 +254,15 @@ def test_spare_trials_fill_the_places_of_rejected_ones(monkeypatch):
 def test_spare_trials_come_after_all_others_and_are_all_compared(monkeypatch, size):
     sampler = envelope(2.0, 1e6, two_sided=True)
     seen = []
-    real = Envelope._compared
+    real = Envelope._compare
 
     def compared(self, slots, places, source):
         seen.append((slots, places))
         return real(self, slots, places, source)
 
-    monkeypatch.setattr(Envelope, "_compared", compared)
+    monkeypatch.setattr(Envelope, "_compare", compared)
     out = np.empty(size, dtype=np.int64)
-    undecided, slots, places = sampler._accepted_at_once(out, SECURE)
+    undecided, slots, places = sampler._accept_at_once(out, SECURE)
     assert slots.size == places.size == undecided.size + module._spares(size)
     assert np.all(np.diff(undecided) > 0)
     assert np.all(sampler.quick[slots[: undecided.size]] == module.UNDECIDED)
@@ -272,7 +272,7 @@ def test_spare_trials_come_after_all_others_and_are_all_compared(monkeypatch, si
 
 def test_far_draws_lie_beyond_the_blocks_on_both_sides():
     sampler = envelope(1.0, 1e5, two_sided=True)
-    kept, values = sampler._far_draws(100_000, SECURE)
+    kept, values = sampler._draw_far(100_000, SECURE)
     assert np.all(np.abs(values) >= sampler.far_start)
     assert np.all(values[kept] != -sampler.far_start)
     assert 0.48 < np.mean(values > 0) < 0.52

@@ -20,7 +20,7 @@ from ggdp.errors import UnprovedError
 from ggdp.noise import table
 from ggdp.noise import table as module
 from ggdp.noise.entropy import SECURE
-from ggdp.noise.table import Table, invert, tail_law, whole_law, window_law
+from ggdp.noise.table import Table, invert, symmetric_law, tail_law
 
 LAWS = [(1.0, 0.3), (1.0, 2.0), (1.5, 1.4), (2.0, 3.0), (3.0, 1.0), (50.0, 5.5)]
 GUIDE, WORD = 6, 8
@@ -84,14 +84,14 @@ def test_the_whole_tree_of_a_small_table_has_the_masses_of_the_law(monkeypatch, 
     order, scale = law
     few, path, depth = PATHS[path]
     monkeypatch.setattr(module, "FEW", few)
-    table = whole_law(order, scale, guide_bits=GUIDE, word=WORD)
+    table = symmetric_law(order, scale, guide_bits=GUIDE, word=WORD)
     masses, longer = tree(*path(table), depth=depth)
     assert_masses(masses, longer, exact.integer_tails(order, scale), at_most=Fraction(64, 2**24))
 
 
 def test_the_tree_of_a_wrong_table_has_other_masses(monkeypatch):
     monkeypatch.setattr(module, "FEW", 0)
-    table = whole_law.__wrapped__(3.0, 1.0, guide_bits=GUIDE, word=WORD)
+    table = symmetric_law.__wrapped__(3.0, 1.0, guide_bits=GUIDE, word=WORD)
     table.guide[np.flatnonzero(table.guide != module.UNDECIDED)[-1]] += 1
     masses, longer = tree(*guided(table), depth=4)
     with pytest.raises(AssertionError):
@@ -138,7 +138,7 @@ def test_the_tree_of_a_tail_has_the_masses_of_the_law_given_the_tail(monkeypatch
 )
 def test_the_tree_of_a_window_has_the_masses_of_the_law_given_the_window(monkeypatch, order, scale, width):
     monkeypatch.setattr(module, "FEW", 0)
-    masses, longer = tree(*guided(window_law(order, scale, width, guide_bits=GUIDE, word=WORD)), depth=4)
+    masses, longer = tree(*guided(symmetric_law(order, scale, width, guide_bits=GUIDE, word=WORD)), depth=4)
     with mp.workdps(50):
         weights = {k: mp.exp(-((abs(k) / mpf(scale)) ** order)) for k in range(-width, width + 1)}
         whole = mp.fsum(weights.values())
@@ -161,7 +161,7 @@ def word_below(tail, k, bits=64):
 def test_the_64_bit_words_of_k_are_those_between_its_thresholds(order, scale):
     """The first and the last whole word of each k's share give k, in the fast path and in the constant one."""
     tail = exact.integer_tails(order, scale)
-    table = whole_law(order, scale)
+    table = symmetric_law(order, scale)
     checked = 0
     for k in range(-25, 26):
         first, last = word_below(tail, k) + 1, word_below(tail, k + 1) - 1
@@ -171,7 +171,7 @@ def test_the_64_bit_words_of_k_are_those_between_its_thresholds(order, scale):
         for word in (first, (first + last) // 2, last):
             assert one_draw(table)(Scripted.words(word)) == k
             if table.guide[word >> 48] == module.UNDECIDED:
-                decided = table._decided(np.array([word >> 48], dtype=np.uint16), Scripted.words((word % 2**48) << 16))
+                decided = table._decide(np.array([word >> 48], dtype=np.uint16), Scripted.words((word % 2**48) << 16))
                 assert decided.tolist() == [k]
             else:
                 assert table.guide[word >> 48] == k
@@ -180,7 +180,7 @@ def test_the_64_bit_words_of_k_are_those_between_its_thresholds(order, scale):
 
 def test_a_word_that_holds_a_threshold_is_decided_by_more_bits():
     threshold = word_below(exact.integer_tails(2.0, 3.0), 1)
-    draw = one_draw(whole_law(2.0, 3.0))
+    draw = one_draw(symmetric_law(2.0, 3.0))
     below, above = (Scripted.words(threshold, more) for more in (0, 2**64 - 1))
     assert (draw(below), draw(above)) == (0, 1)
     assert below.spent
@@ -190,14 +190,14 @@ def test_a_word_that_holds_a_threshold_is_decided_by_more_bits():
 def test_a_threshold_that_agrees_with_128_bits_takes_a_third_word():
     digits = word_below(exact.integer_tails(2.0, 3.0), 1, bits=128)
     source = Scripted.words(digits >> 64, digits % 2**64, 0)
-    assert one_draw(whole_law(2.0, 3.0))(source) == 0
+    assert one_draw(symmetric_law(2.0, 3.0))(source) == 0
     assert source.spent
 
 
 @pytest.mark.parametrize("word", [0, 2**64 - 1])
 def test_the_ends_of_the_table_are_not_the_ends_of_the_law(word):
     """128 bits, all equal, lie 2^-128 from an end: beyond what the table holds."""
-    table = whole_law(2.0, 3.0)
+    table = symmetric_law(2.0, 3.0)
     draw = one_draw(table)(Scripted.words(word, word, 0 if word else 2**64 - 1))
     tail = exact.integer_tails(2.0, 3.0)
     with mp.workdps(60):
@@ -213,7 +213,7 @@ def test_brackets_that_are_wide_are_refined_and_not_guessed():
         return arb(0) if k <= 0 else arb(1) if k > 2 else arb(k) / 3
 
     wide = [(k * 2**64 // 3 - 2**54, k * 2**64 // 3 + 2**54) for k in (1, 2)]
-    table = Table.of(wide, least=0, ends=(True, True), below=below)
+    table = Table(wide, least=0, ends=(True, True), below=below)
     third = 2**64 // 3
     for word, k in [(third - 2**53, 0), (third + 2**53, 1), (2 * third + 2**40, 2), (0, 0), (2**64 - 1, 2), (third, 0)]:
         source = Scripted.words(word, 0)
@@ -222,7 +222,7 @@ def test_brackets_that_are_wide_are_refined_and_not_guessed():
 
 
 def test_every_bucket_of_the_guide_is_right_or_undecided():
-    table, tail = whole_law(1.5, 20.0), exact.integer_tails(1.5, 20.0)
+    table, tail = symmetric_law(1.5, 20.0), exact.integer_tails(1.5, 20.0)
     thresholds = {k: word_below(tail, k) for k in range(-60, 61)}
     for bucket in range(2000, 63000, 7):
         k = int(table.guide[bucket])
@@ -234,13 +234,18 @@ def test_every_bucket_of_the_guide_is_right_or_undecided():
             assert thresholds[k] < bucket << 48 < thresholds[k + 1]
 
 
+def undecided(table):
+    """How often the first bits do not decide, as a share of all draws."""
+    return np.mean(table.guide == module.UNDECIDED)
+
+
 def test_the_share_of_undecided_draws_is_small_where_the_law_is_narrow():
-    assert whole_law(2.0, 14.0).undecided < 0.002
-    assert 0.05 < whole_law(2.0, 1400.0).undecided < 0.15
+    assert undecided(symmetric_law(2.0, 14.0)) < 0.002
+    assert 0.05 < undecided(symmetric_law(2.0, 1400.0)) < 0.15
 
 
 def test_a_batch_of_any_size_is_filled():
-    table = whole_law(2.0, 3.0)
+    table = symmetric_law(2.0, 3.0)
     for size in (0, 1, 511, 512, 513, module.CHUNK - 1, module.CHUNK, 2 * module.CHUNK + 1, module.BATCH + 1):
         out = np.full(size, 10**9, dtype=np.int64)
         table.draw(out, SECURE)
@@ -261,8 +266,8 @@ class Counting:
 def test_a_batch_that_is_decided_at_once_asks_for_more_bits_all_the_same():
     """So that the time does not tell that no draw needed a second look."""
     source = Counting()
-    table = whole_law(2.0, 0.01)
-    assert table.undecided < 1e-4
+    table = symmetric_law(2.0, 0.01)
+    assert undecided(table) < 1e-4
     table.draw(np.empty(1000, dtype=np.int64), source)
     assert source.requests in ([2000, 8], [2000, 16])
 
@@ -302,10 +307,10 @@ def test_a_law_of_halves_is_decided_by_one_bit_though_a_ball_never_excludes_the_
     assert longer.spent
 
 
-@pytest.mark.parametrize(("start", "step"), [(0, 1), (-1000, 1), (1000, 7), (10**18, 10**17), (-(10**18), 1)])
-def test_the_draw_does_not_depend_on_where_the_search_begins(start, step):
+@pytest.mark.parametrize("start", [0, -1000, 1000, 10**18, -(10**18)])
+def test_the_draw_does_not_depend_on_where_the_search_begins(start):
     for word in (0, 2**62, 2**64 // 2, 2**64 - 1):
-        assert invert(thirds, Scripted.words(word), start=start, step=step) == word * 3 // 2**64
+        assert invert(thirds, Scripted.words(word), start=start) == word * 3 // 2**64
 
 
 def test_a_law_that_is_not_known_narrowly_is_refused_and_not_guessed():

@@ -9,9 +9,8 @@ from tests.cases import one_in
 
 import ggdp
 from ggdp.planning import plan
-from ggdp.planning.best_order import Resolution, Trial, least_error
-from ggdp.planning.measures import Measure
-from ggdp.planning.scale_estimates import scale_finder
+from ggdp.planning.best_order import Resolution, Trial, least_error, scale_finder
+from ggdp.planning.error_measures import Measure
 from ggdp.proofs.noise_law import NoiseLaw
 
 HISTOGRAM = ggdp.Sensitivity.histogram()

@@ -4,7 +4,7 @@ import pytest
 
 import ggdp
 from ggdp.planning import plan
-from ggdp.plots.noise import plot_plan
+from ggdp.plots.noise_figures import plot_plan
 
 
 def labels(figure):

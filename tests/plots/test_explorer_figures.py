@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 import ggdp
-from ggdp.plots.budgets import MOST_FURTHER, plot_burn_down
-from ggdp.plots.previews import plot_max_cells, plot_original_and_noisy
+from ggdp.plots.budget_figures import MOST_FURTHER, plot_burn_down
+from ggdp.plots.previews import plot_cells_per_unit, plot_original_and_noisy
 
 
 def numbers(cells, most=1000.0):
@@ -21,7 +21,7 @@ def legend(figure):
 def test_few_cells_have_a_row_each_with_both_numbers_and_the_interval():
     names = [f"ward {number}" for number in range(9)]
     original, noisy, lower, upper = numbers(9)
-    figure = plot_original_and_noisy(names, original, noisy, lower, upper, origin="simulated", title="A table")
+    figure = plot_original_and_noisy(names, original, noisy, lower, upper, origin="simulated")
     figure.canvas.draw()
     (axes,) = figure.axes
     assert [text.get_text() for text in axes.get_yticklabels()] == names
@@ -31,7 +31,6 @@ def test_few_cells_have_a_row_each_with_both_numbers_and_the_interval():
     ends = [segment[:, 0].tolist() for segment in axes.collections[0].get_segments()]
     assert ends == [[low, high] for low, high in zip(lower, upper, strict=True)]
     assert legend(figure) == ["95% interval", "noisy", "simulated"]
-    assert figure.get_suptitle() == "A table"
 
 
 @pytest.mark.parametrize(("most", "scale"), [(100.0, "linear"), (100_000.0, "symlog")])
@@ -85,9 +84,11 @@ def test_values_that_are_not_there_are_left_out():
 def test_cells_per_unit_shows_noise_cut_and_their_sum_and_says_that_it_is_not_private():
     visits = pa.table({"person": [1, 1, 1, 2, 2, 3], "ward": ["a", "b", "c", "a", "b", "c"]})
     found = ggdp.check_table(visits, "ward", {"ward": ["a", "b", "c"]}, unit="person").units.tables[0]
-    figure = plot_max_cells(found, unit="persons")
+    costs = {choice["max_cells"]: (choice["plus_minus"], choice["cut"]) for choice in found["choices"]}
+    figure = plot_cells_per_unit(costs, found["recommended"], setting="max_cells", unit="persons")
     assert figure.get_suptitle() == "NOT PRIVATE: for the steward alone"
     (axes,) = figure.axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("cells per unit (max_cells)", "persons in a cell")
     drawn = {line.get_label(): list(line.get_ydata()) for line in axes.lines}
     noise, cut = ([choice[name] for choice in found["choices"]] for name in ("plus_minus", "cut"))
     assert drawn["noise: plus-minus at 95%"] == noise

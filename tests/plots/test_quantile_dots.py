@@ -28,6 +28,13 @@ def test_cases_are_the_middles_of_equally_likely_parts(order, scale, dots):
         assert law.cdf(case - 100 - 1) < share <= law.cdf(case - 100) + 1e-12
 
 
+def test_wide_dots_are_stacked_from_the_left_and_narrow_ones_stand_in_columns():
+    wide, narrow = place_dots([1, 2, 2, 3, 7], 2.0), place_dots([1, 2, 2, 2], 0.4)
+    middle = 5.0 / 3.0
+    assert [(dot.across, dot.row) for dot in wide] == [(middle, 0), (middle, 1), (middle, 2), (3.0, 0), (7.0, 0)]
+    assert [(dot.across, dot.row) for dot in narrow] == [(1.0, 0), (1.8, 0), (2.2, 0), (2.0, 1)]
+
+
 @pytest.mark.parametrize("width", [0.05, 0.3, 1.0, 2.5, 100.0])
 def test_every_case_has_one_dot_and_no_two_dots_of_a_row_overlap(width):
     cases = count_dots("a", 5, order=1.0, scale=4.0, dots=50).cases
@@ -58,7 +65,7 @@ def test_dots_fit_in_their_panels(scale, dots):
 
 def test_cases_at_or_below_zero_are_hollow_and_counted():
     cell = CountDots("births", 1, (-1, 0, 1, 2, 3))
-    axes = plot_count_dots(cell, unit="patients").axes[0]
+    axes = plot_count_dots([cell], unit="patients").axes[0]
     above, below = axes.collections
     assert len(above.get_offsets()) == 3
     assert len(below.get_offsets()) == 2

@@ -11,8 +11,7 @@ from tests.cases import examples
 
 from ggdp import GgdpError, Sensitivity
 from ggdp.errors import ArgumentError
-from ggdp.privacy import Grid
-from ggdp.privacy.grid import LARGEST, LEAST, exact_numbers
+from ggdp.privacy.grid import LARGEST, LEAST, Grid, exact_numbers
 
 AWKWARD = [
     0.0,

@@ -11,7 +11,7 @@ import pytest
 from scipy import special
 from tests.flat import delta_of_absolute_sum
 
-from ggdp.calibration.loss_samples import crossings
+from ggdp.calibration.loss_grids import crossings
 
 SIZES = (1.0, 0.1, 0.05)
 CORNER = tuple((size, 1) for size in SIZES)

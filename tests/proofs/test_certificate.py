@@ -6,6 +6,7 @@ import pytest
 
 import ggdp
 from ggdp.errors import CertificateError
+from ggdp.proofs import certificate as certificates
 from ggdp.proofs.worst_case import BOUNDS
 
 ONE = ggdp.Sensitivity.disjoint(1)
@@ -132,3 +133,14 @@ def test_an_unknown_bound_or_foreign_parameters_are_refused():
         ggdp.verify(record | {"bound": "magic"})
     with pytest.raises(CertificateError, match="parameters are not those"):
         ggdp.verify(record | {"parameters": {"scale": 1.0, "colour": "red"}})
+
+
+def test_a_record_that_was_changed_in_place_stops_no_later_proof(monkeypatch):
+    monkeypatch.setattr(certificates, "_PROVED", set())
+    changed = ggdp.calibrate(ggdp.PureDP(0.5), ONE, order=1).certificate
+    object.__setattr__(changed, "law", changed.law.with_scale(1.0))
+    for i in range(1100):
+        ggdp.calibrate(ggdp.PureDP(1 + i / 1024), ONE, order=1)
+    assert len(certificates._PROVED) < 1024
+    with pytest.raises(CertificateError):
+        certificates.require_proved(changed)

@@ -10,8 +10,7 @@ import flint
 import pytest
 
 import ggdp
-from ggdp.calibration.scale_for_absolute_losses import plan_absolute_sum
-from ggdp.calibration.scale_for_several_coordinates import with_layout
+from ggdp.calibration.scale_for_several_coordinates import plan_absolute_sum, with_layout
 from ggdp.errors import CertificateError
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.bound import Enclosure

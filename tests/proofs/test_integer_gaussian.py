@@ -9,7 +9,7 @@ from tests.flat import delta_of_integer_gaussian, delta_of_shift
 
 import ggdp
 from ggdp.errors import ArgumentError, CertificateError, UnprovedError
-from ggdp.privacy import Grid
+from ggdp.privacy.grid import Grid
 
 GOAL = ggdp.ApproxDP(1.0, 1e-6)
 

@@ -11,18 +11,18 @@ from flint import arb, ctx
 
 from ggdp._balls import lower_float, upper_float
 from ggdp.proofs import NoiseLaw
-from ggdp.proofs.discretized_loss import laid_laplace
-from ggdp.proofs.layouts import LossLayout
+from ggdp.proofs.layouts import CornerLayout, LossLayout
 from ggdp.proofs.loss_distribution import (
     GeometricMasses,
+    LossDistribution,
     Masses,
     _run_weights,
     delta_above,
     delta_below,
     smoothings,
-    tilted,
+    weigh,
 )
-from ggdp.proofs.losses import CoordinateLoss, LaidLoss, ResponseLoss, total_loss
+from ggdp.proofs.losses import CoordinateLoss, CountedLoss, Loss, ResponseLoss, discretize_laplace, total_loss
 
 
 @pytest.fixture(autouse=True)
@@ -79,7 +79,7 @@ def exact_delta(atoms: list[tuple[np.ndarray, np.ndarray]], x: float) -> float:
 @pytest.mark.parametrize(("d", "step"), [(1.0, 0.125), (1.0, 0.15), (0.3, 0.15), (2.7, 0.01), (0.31, 0.3)])
 def test_on_the_reals_delta_at_every_knot_is_the_exact_one(d: float, step: float) -> None:
     last = math.ceil(d / step) + 1
-    found = laid_laplace(NoiseLaw(order=1, scale=2.0), 2.0 * d, grid(step, -last, last))
+    found = discretize_laplace(NoiseLaw(order=1, scale=2.0), 2.0 * d, grid(step, -last, last))
     assert found is not None
     masses = all_masses(found)
     assert math.fsum(masses.values()) == pytest.approx(1.0, rel=1e-14)
@@ -92,11 +92,11 @@ def test_on_the_reals_delta_at_every_knot_is_the_exact_one(d: float, step: float
 @pytest.mark.parametrize("low", [-8, -7, -6, -3, 0, 6])
 def test_what_is_below_the_grid_is_raised_to_its_first_knot_and_counted(low: int) -> None:
     law = NoiseLaw(order=1, scale=1.0)
-    whole, part = (all_masses(laid_laplace(law, 1.0, grid(0.125, first, 9))) for first in (-8, low))
+    whole, part = (all_masses(discretize_laplace(law, 1.0, grid(0.125, first, 9))) for first in (-8, low))
     below = math.fsum(mass for index, mass in whole.items() if index < low)
     for index in range(low, 9):
         assert part[index] == pytest.approx(whole[index] + (below if index == low else 0.0), rel=1e-13)
-    misplaced = laid_laplace(law, 1.0, grid(0.125, low, 9)).misplaced
+    misplaced = discretize_laplace(law, 1.0, grid(0.125, low, 9)).misplaced
     assert sum(float(mass) for _, mass in misplaced) == pytest.approx(below, rel=1e-13)
 
 
@@ -126,24 +126,30 @@ def test_what_is_below_the_grid_is_raised_to_its_first_knot_and_counted(low: int
     ],
 )
 def test_where_the_closed_form_is_not_tight_there_is_none(law: NoiseLaw, shift: float, layout: LossLayout) -> None:
-    assert laid_laplace(law, shift, layout) is None
+    assert discretize_laplace(law, shift, layout) is None
 
 
 SIZE, SCALE = 5000, 3000.3
 
 
-def laid(step: float) -> LaidLoss:
+def total(*parts: tuple[Loss, LossLayout], tilt: float = 0.0) -> LossDistribution:
+    """Add losses that are laid on these grids."""
+    layout = CornerLayout(sizes=tuple(grid for _, grid in parts), tilt=tilt, tail=-200.0, points=1 << 15)
+    return total_loss([CountedLoss(loss, 1) for loss, _ in parts], layout)
+
+
+def laid(step: float) -> tuple[Loss, LossLayout]:
     last = math.ceil(SIZE / SCALE / step) + 1
     law = NoiseLaw(order=1, scale=SCALE, support="integer")
-    assert laid_laplace(law, float(SIZE), grid(step, -last, last)) is not None
-    return LaidLoss(CoordinateLoss(law, float(SIZE)), 1, grid(step, -last, last))
+    assert discretize_laplace(law, float(SIZE), grid(step, -last, last)) is not None
+    return CoordinateLoss(law, float(SIZE)), grid(step, -last, last)
 
 
 @pytest.mark.parametrize("index", [-150, -77, 0, 1, 63, 141])
 @pytest.mark.parametrize("shift", [0.0, 0.31])
 def test_on_the_integers_the_sum_over_all_noise_is_between_the_bounds_and_near(index: int, shift: float) -> None:
     """At a knot the grid adds nothing, so that what separates integers and reals, 1e-8, is all that is left."""
-    loss = total_loss([laid(0.01)], tilt=0.0, tail=-200.0, points=1 << 15)
+    loss = total(laid(0.01))
     x = 0.01 * (index + shift)
     exact = exact_delta([integer_atoms(SIZE, SCALE)], x)
     upper = upper_float(delta_above(loss, arb(x)))
@@ -157,8 +163,7 @@ def test_a_loss_of_the_integers_itself_is_not_above_the_lower_bound() -> None:
     """There integers and reals have the same delta: what was added for the integers between must be taken off."""
     step = 2.0**-6
     law, size = NoiseLaw(order=1, scale=4096.0, support="integer"), 8192.0
-    part = LaidLoss(CoordinateLoss(law, size), 1, grid(step, -130, 130))
-    loss = total_loss([part], tilt=0.0, tail=-200.0, points=1 << 15)
+    loss = total((CoordinateLoss(law, size), grid(step, -130, 130)))
     for index in (-64, 0, 32):
         exact = -math.expm1((step * index - 2.0) / 2.0)
         lower = lower_float(delta_below(loss, arb(step * index), 0.0))
@@ -166,7 +171,7 @@ def test_a_loss_of_the_integers_itself_is_not_above_the_lower_bound() -> None:
 
 
 def test_noise_on_the_integers_may_be_wider_than_the_square_root_of_the_largest_float() -> None:
-    found = laid_laplace(NoiseLaw(order=1, scale=1e200, support="integer"), 1e200, grid(0.125, -9, 9))
+    found = discretize_laplace(NoiseLaw(order=1, scale=1e200, support="integer"), 1e200, grid(0.125, -9, 9))
     assert found is not None
     # It is hardly wider than that of the reals, whose largest loss is a knot.
     assert all_masses(found)[8] == pytest.approx((1.0 - math.exp(-1 / 16)) / -math.expm1(-0.125), rel=1e-12)
@@ -181,12 +186,11 @@ def test_sums_with_other_losses_are_between_the_bounds(epsilon: float, tilt: flo
         (np.array([-response, response]), np.array([1.0 - truth, truth])),
         integer_atoms(SIZE, SCALE),
     ]
-    parts = [laid(2.0**-8), LaidLoss(ResponseLoss(response, 0.0), 1, grid(2.0**-8, -1, 1))]
-    total = total_loss(parts, tilt=tilt, tail=-200.0, points=1 << 15)
+    both = total(laid(2.0**-8), (ResponseLoss(response, 0.0), grid(2.0**-8, -1, 1)), tilt=tilt)
     exact = exact_delta(atoms, epsilon)
-    lower = max(lower_float(delta_below(total, arb(epsilon), s)) for s in smoothings(total))
+    lower = max(lower_float(delta_below(both, arb(epsilon), s)) for s in smoothings(both))
     assert exact * (1 - 2e-2) <= lower <= exact * (1 + 1e-12)
-    assert exact * (1 - 1e-12) <= upper_float(delta_above(total, arb(epsilon))) <= exact * (1 + 1e-3)
+    assert exact * (1 - 1e-12) <= upper_float(delta_above(both, arb(epsilon))) <= exact * (1 + 1e-3)
 
 
 @pytest.mark.parametrize("fall", [2.0**-12, 0.3, 40.0])
@@ -208,10 +212,10 @@ def test_masses_in_geometric_progression_are_tilted_as_others_are() -> None:
     listed = {index: run.top * (run.fall * (index - 20)).exp() for index in range(-30, 21)}
     nothing = {"infinite": arb(0), "certain": arb(0), "spread": arb(0), "misplaced": [], "raised": arb(0)}
     ends = {-32: arb(0.25), 20: arb(0.125)}
-    short = tilted(Masses(step=0.25, masses=ends, run=run, **nothing), 1.5)
+    short = weigh(Masses(step=0.25, masses=ends, run=run, **nothing), 1.5)
     for index, mass in ends.items():
         listed[index] = listed.get(index, arb(0)) + mass
-    long = tilted(Masses(step=0.25, masses=listed, **nothing), 1.5)
+    long = weigh(Masses(step=0.25, masses=listed, **nothing), 1.5)
     assert (short.low, short.points) == (long.low, long.points)
     assert abs(float(short.level) - float(long.level)) < 1e-14
     unit = Fraction(float((short.level - long.level).exp()))

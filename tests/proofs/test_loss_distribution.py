@@ -18,13 +18,13 @@ from ggdp.proofs.loss_distribution import (
     Masses,
     Split,
     _cut,
-    added,
-    coarser,
+    add,
+    coarsen,
     delta_above,
     delta_below,
-    repeated,
+    repeat,
     smoothings,
-    tilted,
+    weigh,
 )
 
 STEP = 0.125
@@ -73,8 +73,8 @@ LAWS = [{-3: 0.25, 0: 0.25, 2: 0.375, 5: 0.125}, {-8: 0.5, 1: 0.25, 9: 0.25}, {-
 @pytest.mark.parametrize("epsilon", [-0.4, 0.1, 1.05, 2.3, 2.6])
 def test_a_sum_on_the_grid_has_its_exact_delta_between_the_bounds(tilt: float, epsilon: float) -> None:
     exact = exact_delta(LAWS, epsilon)
-    first, second, third = (tilted(laid(law), tilt) for law in LAWS)
-    total = added(added(first, second, tail=NO_CUT, points=100), third, tail=NO_CUT, points=100)
+    first, second, third = (weigh(laid(law), tilt) for law in LAWS)
+    total = add(add(first, second, tail=NO_CUT, points=100), third, tail=NO_CUT, points=100)
     lower, upper = bounds(total, epsilon)
     assert lower <= exact <= upper
     if tilt <= 4.0 or epsilon > 2.0:
@@ -85,7 +85,7 @@ def test_a_sum_on_the_grid_has_its_exact_delta_between_the_bounds(tilt: float, e
 
 @pytest.mark.parametrize("count", [1, 2, 3, 6, 7])
 def test_repeated_addition_is_the_sum_of_all_copies(count: int) -> None:
-    total = repeated(tilted(laid(LAWS[0]), 1.5), count, tail=NO_CUT, points=1000)
+    total = repeat(weigh(laid(LAWS[0]), 1.5), count, tail=NO_CUT, points=1000)
     exact = exact_delta([LAWS[0]] * count, 0.8)
     lower, upper = bounds(total, 0.8)
     assert lower <= exact <= upper <= exact * (1 + 1e-9)
@@ -94,8 +94,8 @@ def test_repeated_addition_is_the_sum_of_all_copies(count: int) -> None:
 @pytest.mark.parametrize("tilt", [0.0, 3.0])
 def test_a_coarser_grid_keeps_the_exact_delta_between_the_bounds_and_they_part(tilt: float) -> None:
     step, law = 2.0**-8, {-3: 0.25, 0: 0.25, 2: 0.375, 5: 0.125}
-    fine = repeated(tilted(laid(law, step=step), tilt), 6, tail=NO_CUT, points=1000)
-    coarse = coarser(coarser(fine))
+    fine = repeat(weigh(laid(law, step=step), tilt), 6, tail=NO_CUT, points=1000)
+    coarse = coarsen(coarsen(fine))
     exact = exact_delta([law] * 6, 0.03, step=step)
     lower, upper = bounds(coarse, 0.03)
     assert lower < exact < upper
@@ -107,8 +107,8 @@ def test_a_coarser_grid_keeps_the_exact_delta_between_the_bounds_and_they_part(t
 def test_the_splits_of_many_losses_are_all_counted_against_the_lower_bound() -> None:
     """Every loss is half-way between two knots, so that the sum of 64 spreads by 64 splits."""
     step, count, epsilon = 2.0**-8, 64, 72 * 2.0**-8
-    single = coarser(tilted(laid({9: 0.5625, -9: 0.4375}, step=step), 2.0))
-    total = repeated(single, count, tail=NO_CUT, points=1000)
+    single = coarsen(weigh(laid({9: 0.5625, -9: 0.4375}, step=step), 2.0))
+    total = repeat(single, count, tail=NO_CUT, points=1000)
     assert dict(total.slack.splits)[single.slack.splits[-1][0]] == count
     with mpmath.workdps(40):
         exact = mpmath.fsum(
@@ -125,7 +125,7 @@ def test_the_splits_of_many_losses_are_all_counted_against_the_lower_bound() -> 
 
 
 def test_a_split_keeps_the_mass_and_its_mean_of_the_other_law() -> None:
-    coarse = coarser(tilted(laid({3: 1.0}), 2.0))
+    coarse = coarsen(weigh(laid({3: 1.0}), 2.0))
     losses = [arb(coarse.low + j) * coarse.step for j in range(coarse.points)]
     masses = [
         weight * (coarse.level - 2 * loss).exp() / ONE
@@ -142,7 +142,7 @@ def test_a_split_keeps_the_mass_and_its_mean_of_the_other_law() -> None:
 def test_what_a_cut_takes_away_is_counted_in_both_bounds(tail: float, tilt: float) -> None:
     # A long tail above and far more knots below than have any weight after the tilt.
     law = dict.fromkeys(range(-60, 60), 2.0 ** (-40)) | {0: 0.75, 4: 0.25 - 2.0**-12, 40: 2.0**-12}
-    loss = tilted(laid(law), tilt)
+    loss = weigh(laid(law), tilt)
     after = _cut(loss, tail)
     for epsilon in (-2.0, 0.2, 1.0):
         exact = exact_delta([law], epsilon)
@@ -155,20 +155,20 @@ def test_what_a_cut_takes_away_is_counted_in_both_bounds(tail: float, tilt: floa
 def test_a_cut_above_keeps_what_is_below_the_first_knot_of_any_weight() -> None:
     """After the tilt nearly all of the weight is where the cut is, and nearly all of the mass is far below it."""
     law = {0: 1.0 - 2.0**-40, 24: 2.0**-40}
-    after = _cut(tilted(laid(law), 20.0), -1.0)
+    after = _cut(weigh(laid(law), 20.0), -1.0)
     for epsilon in (-2.0, -0.5):
         assert exact_delta([law], epsilon) <= bounds(after, epsilon)[1]
 
 
 def test_a_cut_below_counts_what_it_raised_as_lost() -> None:
-    loss = _cut(tilted(laid({-100: 2.0**-20, 0: 0.5, 1: 0.5}), 4.0), NO_CUT)
+    loss = _cut(weigh(laid({-100: 2.0**-20, 0: 0.5, 1: 0.5}), 4.0), NO_CUT)
     assert loss.points < 101
     assert loss.slack.lost >= int(loss.weights[0]) > 0
 
 
 def test_three_knots_that_become_three_on_any_coarser_grid_are_left_as_they_are() -> None:
     law = {-1: 0.25, 0: 0.25, 1: 0.5}
-    total = added(tilted(laid(law), 0.5), tilted(laid({0: 1.0}), 0.5), tail=NO_CUT, points=2)
+    total = add(weigh(laid(law), 0.5), weigh(laid({0: 1.0}), 0.5), tail=NO_CUT, points=2)
     assert (total.step, total.points) == (STEP, 3)
     lower, upper = bounds(total, 0.05)
     assert lower <= exact_delta([law], 0.05) <= upper
@@ -177,23 +177,23 @@ def test_three_knots_that_become_three_on_any_coarser_grid_are_left_as_they_are(
 def test_weights_beyond_the_floats_are_cut_and_bounded_as_others_are() -> None:
     """A coarser grid moves weights up by e^(tilt step), which is e^1000 here."""
     law = {-1: 0.25, 0: 0.25, 1: 0.5}
-    loss = tilted(laid(law, step=1.0), 1000.0)
-    wide = coarser(loss)
+    loss = weigh(laid(law, step=1.0), 1000.0)
+    wide = coarsen(loss)
     assert max(int(weight) for weight in wide.weights.coeffs()) > 10**400
-    total = added(wide, tilted(laid({0: 1.0}, step=2.0), 1000.0), tail=NO_CUT, points=10)
+    total = add(wide, weigh(laid({0: 1.0}, step=2.0), 1000.0), tail=NO_CUT, points=10)
     lower, upper = bounds(total, 0.5)
     assert lower <= exact_delta([law], 0.5, step=1.0) <= upper
 
 
 def test_more_than_all_of_the_mass_at_infinity_is_not_multiplied() -> None:
     """With 2 each, 2 + 2 - 2 * 2 would leave nothing."""
-    heavy = replace(tilted(laid({0: 1.0}), 0.0), infinite=arb(2))
-    assert delta_above(added(heavy, heavy, tail=NO_CUT, points=10), arb(1)) >= 1
+    heavy = replace(weigh(laid({0: 1.0}), 0.0), infinite=arb(2))
+    assert delta_above(add(heavy, heavy, tail=NO_CUT, points=10), arb(1)) >= 1
 
 
 def test_infinite_losses_add_up_as_those_of_independent_losses() -> None:
-    one = tilted(laid({0: 0.75}, infinite=0.25, certain=0.25), 0.0)
-    total = added(one, one, tail=NO_CUT, points=10)
+    one = weigh(laid({0: 0.75}, infinite=0.25, certain=0.25), 0.0)
+    total = add(one, one, tail=NO_CUT, points=10)
     assert total.infinite.overlaps(arb("0.4375"))
     lower, upper = bounds(total, 1.0)
     assert lower <= 0.4375 <= upper <= 0.4375 + 1e-9
@@ -201,16 +201,16 @@ def test_infinite_losses_add_up_as_those_of_independent_losses() -> None:
 
 
 def test_only_what_is_certain_to_be_infinite_is_in_the_lower_bound() -> None:
-    one = tilted(laid({0: 0.75}, infinite=0.25), 0.0)
+    one = weigh(laid({0: 0.75}, infinite=0.25), 0.0)
     assert bounds(one, 1.0)[0] <= 0.0
-    assert bounds(added(one, one, tail=NO_CUT, points=10), 1.0)[0] <= 0.0
+    assert bounds(add(one, one, tail=NO_CUT, points=10), 1.0)[0] <= 0.0
 
 
 @pytest.mark.parametrize("change", ["excess", "lost", "raised"])
 def test_each_kind_of_slack_lowers_the_lower_bound_by_what_it_may_hold(change: str) -> None:
     """The true law lacks a part of the weight on a knot, or has its loss a little lower."""
     epsilon = 0.5
-    loss = tilted(laid({0: 0.5, 8: 0.5}), 1.0)
+    loss = weigh(laid({0: 0.5, 8: 0.5}), 1.0)
     if change == "raised":
         truth = 0.5 * -math.expm1(epsilon - (1.0 - 0.25))
         slack = replace(loss.slack, raised=arb("0.25"))
@@ -224,32 +224,32 @@ def test_each_kind_of_slack_lowers_the_lower_bound_by_what_it_may_hold(change: s
 
 
 def test_slack_grows_with_the_weight_that_it_is_multiplied_by() -> None:
-    loss = tilted(laid({0: 0.5, 1: 0.5}), 0.0)
+    loss = weigh(laid({0: 0.5, 1: 0.5}), 0.0)
     doubtful = replace(loss, slack=replace(loss.slack, excess=1000, lost=5000))
-    total = added(doubtful, loss, tail=NO_CUT, points=10).slack
+    total = add(doubtful, loss, tail=NO_CUT, points=10).slack
     assert total.excess >= 1000
     assert total.lost >= 5000
-    coarse = coarser(doubtful).slack
+    coarse = coarsen(doubtful).slack
     assert coarse.excess >= 2000
     assert coarse.lost >= 5000
 
 
 def test_a_weight_of_less_than_a_unit_is_rounded_up() -> None:
-    loss = tilted(laid({0: 1.0, 9: 2.0**-60}), 0.0)
+    loss = weigh(laid({0: 1.0, 9: 2.0**-60}), 0.0)
     assert int(loss.weights[9]) == 1
     assert bounds(loss, 1.0)[1] >= exact_delta([{9: 2.0**-60}], 1.0)
 
 
 def test_losses_on_grids_that_do_not_fit_are_not_added() -> None:
-    first, second = tilted(laid({0: 1.0}, step=0.1), 0.0), tilted(laid({0: 1.0}, step=0.15), 0.0)
+    first, second = weigh(laid({0: 1.0}, step=0.1), 0.0), weigh(laid({0: 1.0}, step=0.15), 0.0)
     with pytest.raises(CertificateError, match="cannot be added"):
-        added(first, second, tail=NO_CUT, points=10)
+        add(first, second, tail=NO_CUT, points=10)
     with pytest.raises(CertificateError, match="cannot be added"):
-        added(first, tilted(laid({0: 1.0}, step=0.1), 1.0), tail=NO_CUT, points=10)
+        add(first, weigh(laid({0: 1.0}, step=0.1), 1.0), tail=NO_CUT, points=10)
 
 
 def test_losses_on_grids_that_differ_by_a_power_of_two_are_added_on_the_coarser_one() -> None:
-    total = added(tilted(laid({1: 1.0}), 0.0), tilted(laid({1: 1.0}, step=4 * STEP), 0.0), tail=NO_CUT, points=10)
+    total = add(weigh(laid({1: 1.0}), 0.0), weigh(laid({1: 1.0}, step=4 * STEP), 0.0), tail=NO_CUT, points=10)
     assert total.step == 4 * STEP
     exact = -math.expm1(0.1 - 5 * STEP)
     assert exact <= upper_float(delta_above(total, arb(0.1)))
@@ -257,19 +257,19 @@ def test_losses_on_grids_that_differ_by_a_power_of_two_are_added_on_the_coarser_
 
 @pytest.mark.parametrize("epsilon", [-50.0, -1.0, 0.3, 50.0])
 def test_bounds_hold_where_epsilon_is_far_outside_of_the_grid(epsilon: float) -> None:
-    lower, upper = bounds(tilted(laid(LAWS[0]), 1.0), epsilon)
+    lower, upper = bounds(weigh(laid(LAWS[0]), 1.0), epsilon)
     exact = exact_delta([LAWS[0]], epsilon)
     assert lower <= exact <= upper
 
 
 @pytest.mark.parametrize("s", [1e-4, 1e-2, 0.05, 0.2, 10.0])
 def test_every_smoothing_length_gives_a_lower_bound(s: float) -> None:
-    coarse = coarser(repeated(tilted(laid(LAWS[0]), 2.0), 4, tail=NO_CUT, points=1000))
+    coarse = coarsen(repeat(weigh(laid(LAWS[0]), 2.0), 4, tail=NO_CUT, points=1000))
     assert delta_below(coarse, arb(0.8), s) <= arb(str(exact_delta([LAWS[0]] * 4, 0.8)))
 
 
 def test_a_sum_of_no_more_than_the_allowed_knots_is_returned() -> None:
-    total = repeated(tilted(laid(LAWS[0]), 0.5), 40, tail=NO_CUT, points=16)
+    total = repeat(weigh(laid(LAWS[0]), 0.5), 40, tail=NO_CUT, points=16)
     assert total.points <= 16
 
 
@@ -277,17 +277,17 @@ def test_a_sum_of_no_more_than_the_allowed_knots_is_returned() -> None:
 def test_weights_are_divided_upwards_however_small_they_are(weight):
     from flint import fmpz_poly
 
-    from ggdp.proofs.loss_distribution import _divided
+    from ggdp.proofs.loss_distribution import _divide
 
     padded = [weight, 1, weight, 7]
-    assert [int(w) for w in _divided(fmpz_poly(padded), ONE).coeffs()] == [-(-w // ONE) for w in padded]
+    assert [int(w) for w in _divide(fmpz_poly(padded), ONE).coeffs()] == [-(-w // ONE) for w in padded]
 
 
 @pytest.mark.parametrize("tilt", [0.0, 0.5, 4.0])
 @pytest.mark.parametrize("epsilon", [-0.3, 0.0, 0.01, 0.0625, 0.07, 0.125, 0.2, 0.31])
 def test_a_sum_that_was_split_once_has_a_lower_bound_without_smoothing(tilt: float, epsilon: float) -> None:
     step, law = 2.0**-5, {-3: 0.25, 0: 0.25, 2: 0.375, 5: 0.125}
-    once = coarser(repeated(tilted(laid(law, step=step), tilt), 3, tail=NO_CUT, points=1000))
+    once = coarsen(repeat(weigh(laid(law, step=step), tilt), 3, tail=NO_CUT, points=1000))
     assert smoothings(once) == [0.0]
     exact = exact_delta([law] * 3, epsilon, step=step)
     lower, upper = lower_float(delta_below(once, arb(epsilon), 0.0)), upper_float(delta_above(once, arb(epsilon)))
@@ -301,17 +301,17 @@ def test_a_sum_that_was_split_once_has_a_lower_bound_without_smoothing(tilt: flo
 
 def test_a_sum_that_was_split_twice_or_over_wider_gaps_needs_smoothing() -> None:
     step, law = 2.0**-5, {-3: 0.25, 0: 0.25, 2: 0.375, 5: 0.125}
-    once = coarser(tilted(laid(law, step=step), 1.0))
-    twice = added(once, once, tail=NO_CUT, points=1000)
+    once = coarsen(weigh(laid(law, step=step), 1.0))
+    twice = add(once, once, tail=NO_CUT, points=1000)
     wider = replace(once, slack=replace(once.slack, splits=((Split(4 * step, step**2), 1),)))
-    for loss in (twice, coarser(once), wider):
+    for loss in (twice, coarsen(once), wider):
         assert delta_below(loss, arb(0), 0.0) == 0
         assert min(smoothings(loss)) > 0.0
 
 
 def test_lost_weight_and_raised_losses_count_against_the_bound_without_smoothing() -> None:
     law = {-3: 0.25, 0: 0.25, 2: 0.375, 5: 0.125}
-    loss = tilted(laid(law), 1.0)
+    loss = weigh(laid(law), 1.0)
     exact = lower_float(delta_below(loss, arb(0.1), 0.0))
     lost = replace(loss, slack=replace(loss.slack, lost=ONE // 100))
     raised = replace(loss, slack=replace(loss.slack, raised=arb(0.05)))

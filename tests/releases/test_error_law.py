@@ -10,7 +10,7 @@ import pytest
 from tests.releases.enumerated import BOUNDINGS, LEAST, bounded, outputs
 
 from ggdp.errors import ArgumentError
-from ggdp.privacy import Grid
+from ggdp.privacy.grid import Grid
 from ggdp.releases.error_law import ErrorLaw
 
 

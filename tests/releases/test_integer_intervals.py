@@ -12,8 +12,8 @@ from tests.cases import examples
 from tests.releases.enumerated import BOUNDINGS, HAIR, LARGEST, LEAST, bounded, masses, outputs
 
 from ggdp.errors import ArgumentError
-from ggdp.privacy import Grid
-from ggdp.releases import integer_intervals
+from ggdp.privacy.grid import Grid
+from ggdp.releases import error_law
 from ggdp.releases.error_law import ErrorLaw
 
 
@@ -50,7 +50,7 @@ def test_at_order_one_the_half_width_has_a_closed_form_at_any_scale():
         with mp.workdps(60):
             q = mp.exp(-1 / mp.mpf(scale))
             exact = mp.ceil(mp.log((1 - mp.mpf(level)) * (1 + q) / 2) / mp.log(q)) - 1
-        assert integer_intervals.noise_half_width(1.0, scale, level) == int(exact)
+        assert error_law.noise_half_width(1.0, scale, level) == int(exact)
         assert 0 <= ErrorLaw(order=1, scale=scale).half_width(level) - int(exact) < 2**8
 
 
@@ -141,16 +141,16 @@ def test_neighbouring_true_values_have_distances_at_most_one_apart(order, scale,
 def test_sums_in_blocks_still_cover_and_cost_a_block_or_two(order, scale, width, monkeypatch):
     law = bounded("truncated", order, scale, 0, width)
     y = np.arange(width + 1)
-    integer_intervals.truncated_test.cache_clear()
+    error_law.truncated_test.cache_clear()
     exact = law.intervals(y), law.half_width()
-    monkeypatch.setattr(integer_intervals, "_MOST_BLOCKS", 64)
-    integer_intervals.truncated_test.cache_clear()
+    monkeypatch.setattr(error_law, "_MOST_BLOCKS", 64)
+    error_law.truncated_test.cache_clear()
     try:
-        test = integer_intervals.truncated_test(order, scale, width)
+        test = error_law.truncated_test(order, scale, width)
         block = 1 << test.shift
         coarse = law.intervals(y), law.half_width()
     finally:
-        integer_intervals.truncated_test.cache_clear()
+        error_law.truncated_test.cache_clear()
     assert block > 1
     (lower, upper), h = coarse
     assert (lower <= exact[0][0]).all()
@@ -162,8 +162,8 @@ def test_sums_in_blocks_still_cover_and_cost_a_block_or_two(order, scale, width,
 
 @pytest.mark.parametrize(("order", "scale"), [(1.0, 30.0), (2.0, 80.0), (7.0, 200.0)])
 def test_blocks_are_summed_from_above_outside_and_from_below_inside(order, scale, monkeypatch):
-    monkeypatch.setattr(integer_intervals, "_MOST_BLOCKS", 32)
-    test = integer_intervals.truncated_test.__wrapped__(order, scale, 300)
+    monkeypatch.setattr(error_law, "_MOST_BLOCKS", 32)
+    test = error_law.truncated_test.__wrapped__(order, scale, 300)
     weights = np.exp(-((np.arange(301) / scale) ** order))
     block = 1 << test.shift
     assert block > 1
@@ -305,7 +305,7 @@ def test_on_the_grid_noise_up_to_the_half_width_stays_covered_wherever_floats_ar
     assume(abs(k) <= law.half_width(0.9) / step)
     true = (index + part) * Fraction(step)
     grid = Grid(step=step)
-    clamped = min(max(int(grid._index_of_number(true)) + k, LEAST), LARGEST)
+    clamped = min(max(int(grid.index(true)) + k, LEAST), LARGEST)
     lower, upper = law.intervals(grid.values(np.array([clamped])), 0.9)
     assert float(lower[0]) == -math.inf or Fraction(float(lower[0])) <= true
     assert float(upper[0]) == math.inf or Fraction(float(upper[0])) >= true
@@ -316,7 +316,7 @@ def test_on_the_grid_noise_up_to_the_half_width_stays_covered_wherever_floats_ar
 def test_ends_are_rounded_outwards(exponent, more, negative, sign):
     index = (2**exponent + more) * (-1 if negative else 1)
     for other in (index, index // 3, index // 3 * 2 + 1):
-        edge = Fraction(float(integer_intervals.outward(np.array([other]), 0.5, sign)[0]))
+        edge = Fraction(float(error_law.outward(np.array([other]), 0.5, sign)[0]))
         exact = (other + Fraction(sign, 2)) / 2
         assert sign * (edge - exact) >= 0
         assert abs(edge - exact) <= abs(exact) * Fraction(1, 2**51)

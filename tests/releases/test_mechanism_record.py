@@ -18,7 +18,7 @@ import ggdp
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms import Mechanism
 from ggdp.releases import ErrorLaw, Release, Threshold, clip, drop
-from ggdp.releases.integer_intervals import noise_half_width, simultaneous_half_width
+from ggdp.releases.error_law import noise_half_width, simultaneous_half_width
 from ggdp.releases.mechanism_record import apply_threshold, thresholded_intervals
 from ggdp.releases.release import make_release
 from ggdp.tables.thresholds import sparse_threshold

@@ -132,11 +132,11 @@ def assert_measured(
                 ]
                 for summed in query.measured
             ]
-        (found,) = source.sums(query)
-        cells = found.cells.tolist()
+        ((numbers, found),) = source.sums(query)
+        cells = numbers.tolist()
         assert cells == sorted(set(cells))
-        assert len(found.sums) == len(query.measured)
-        for summed, sums, values in zip(query.measured, found.sums, wanted, strict=True):
+        assert len(found) == len(query.measured)
+        for summed, sums, values in zip(query.measured, found, wanted, strict=True):
             got = dict(zip(cells, zip(*(part.tolist() for part in sums), strict=True), strict=True))
             right = {
                 cell: (units, known, first, second if summed.squares else 0)
@@ -146,8 +146,8 @@ def assert_measured(
             assert all(type(number) is int for numbers in got.values() for number in numbers)
         # Steps are asked for one measure at a time, so that each query has some of them.
         for summed, values in list(zip(query.measured, wanted, strict=True))[::7]:
-            (stepped,) = source.steps(replace(query, measured=(summed,)))
-            places = list(zip(stepped.cells.tolist(), stepped.steps.tolist(), strict=True))
+            ((at, steps, counts),) = source.steps(replace(query, measured=(summed,)))
+            places = list(zip(at.tolist(), steps.tolist(), strict=True))
             assert places == sorted(set(places))
-            got = dict(zip(places, stepped.counts.tolist(), strict=True))
+            got = dict(zip(places, counts.tolist(), strict=True))
             assert got == _counted_steps(values), f"steps of {summed.measure}"

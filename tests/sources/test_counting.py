@@ -16,7 +16,7 @@ from tests.sources.counting import assert_units_counted, counted, expected, expe
 from tests.sources.zoo import ENGINES, FILES, KEY, ZOO, on_engines
 
 from ggdp.domain.table_domain import Domain
-from ggdp.sources import duckdb_database, duckdb_engine
+from ggdp.sources import duckdb_engine
 from ggdp.sources.query import CountQuery, open_source
 
 # All domains of a table are counted in one query; in the exhaustive run each is counted by itself too.
@@ -82,7 +82,7 @@ def test_files_are_counted_as_the_semantics_say(kind, beast, tmp_path):
 def test_files_are_counted_alike_whether_groups_are_many_or_few(few, beast, tmp_path, monkeypatch):
 
     # Groups that stay in DuckDB, and marginals that are coded before they are grouped.
-    monkeypatch.setattr(duckdb_database, "_FEW_GROUPS", few)
+    monkeypatch.setattr(duckdb_engine, "_FEW_GROUPS", few)
     path = FILES["parquet"](beast.table, tmp_path)
     monkeypatch.setattr(duckdb_engine, "_MANY_CELLS", 0 if few else 1 << 60)
     monkeypatch.setattr(duckdb_engine, "count_cells", lambda *_: None)

@@ -35,7 +35,7 @@ import ggdp
 from ggdp.domain.table_domain import Domain
 from ggdp.domain.value_range import ValueRange
 from ggdp.errors import ArgumentError, GgdpError, SourceError
-from ggdp.sources import duckdb_database
+from ggdp.sources import duckdb_engine
 from ggdp.sources.measures import Measure, SummedMeasure
 from ggdp.sources.query import CountQuery, open_source
 
@@ -58,7 +58,7 @@ QUERIES = {
 def counted(path, query):
     """Return how many rows each marginal of a query has."""
     with open_source(path, columns=COLUMNS) as source:
-        return [int(sum(cells.sums[0].units)) for cells in source.sums(query)]
+        return [int(sum(sums[0].units)) for _, sums in source.sums(query)]
 
 
 def number_of(cases):
@@ -68,10 +68,10 @@ def number_of(cases):
 @pytest.fixture(autouse=True)
 def _little_memory(monkeypatch):
     """DuckDB keeps within a limit of memory, whatever sizes a damaged file claims."""
-    monkeypatch.setitem(duckdb_database._CONFIG, "memory_limit", "400MB")
-    duckdb_database._database.cache_clear()
+    monkeypatch.setitem(duckdb_engine._CONFIG, "memory_limit", "400MB")
+    duckdb_engine._database.cache_clear()
     yield
-    duckdb_database._database.cache_clear()
+    duckdb_engine._database.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -293,7 +293,7 @@ def test_all_rows_are_counted_whatever_metadata_claim(query, claimed, files, tmp
 
 def test_arrow_leaves_no_row_out_either(files, tmp_path, monkeypatch):
     """Where DuckDB finds nothing wrong with the metadata: a column claims a negative number of values."""
-    monkeypatch.setattr(duckdb_database, "require_all_rows", lambda *_: None)
+    monkeypatch.setattr(duckdb_engine, "require_all_rows", lambda *_: None)
     data, path = files["pyarrow 2"], tmp_path / "negative.parquet"
     place = data.index(claim(ROWS), data.rindex(b"\x19\x18\x06income"))
     path.write_bytes(data[:place] + claim(-429) + data[place + len(claim(ROWS)) :])

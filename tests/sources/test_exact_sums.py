@@ -24,9 +24,8 @@ def sums_of(engine, values, measured, *, cells=None):
     table = pa.table({"k": keys, "x": values})
     query = CountQuery(marginals=(Domain({"k": [0, 1, 2]}),), measured=(measured,))
     with open_source(ENGINES[engine](table), columns=["k", "x"]) as source:
-        (found,) = source.sums(query)
-    (sums,) = found.sums
-    return [tuple(int(part[place]) for part in sums) for place in range(len(found.cells))]
+        ((found, (sums,)),) = source.sums(query)
+    return [tuple(int(part[place]) for part in sums) for place in range(len(found))]
 
 
 # Squares of so many rows do not fit in 53 bits, and those of 9 million not in 63.
@@ -72,7 +71,7 @@ def test_digits_give_sums_beyond_64_bits_back(squares):
     parts = {"m0_h": high * rows, "m0_l": low * rows}
     if squares:
         parts |= {"m0_hh": high**2 * rows, "m0_hl": high * low * rows, "m0_ll": low**2 * rows}
-    assert set(parts) == set(measured.names("m0", wide=False))
+    assert set(parts) == set(measured.terms("m0", wide=False))
     assert max(parts.values()) < 2**63
     first, second = measured.added(pa.table({name: [value] for name, value in parts.items()}), "m0")
     assert (first[0], second[0]) == (rows * steps, rows * steps**2 if squares else 0)

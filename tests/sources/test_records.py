@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ggdp.sources import csv_records as module
-from ggdp.sources.csv_records import Layout, first_record, records
+from ggdp.sources import text_files as module
+from ggdp.sources.text_files import Layout, first_record, records
 
 TERMINATORS = [b"\n", b"\r\n", b"\r"]
 FIELDS = 3

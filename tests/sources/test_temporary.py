@@ -11,8 +11,8 @@ import pytest
 from tests.cases import one_in
 
 from ggdp.errors import ArgumentError, OutOfMemoryError
-from ggdp.sources import duckdb_database, engine
-from ggdp.sources.duckdb_database import TEMP_DIR, choose_directory, private_directory
+from ggdp.sources import duckdb_engine, engine
+from ggdp.sources.duckdb_engine import TEMP_DIR, choose_directory, private_directory
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there are no such locks and signals")
 
@@ -20,7 +20,7 @@ SPILLS = "SELECT count(*) FROM (SELECT DISTINCT 'patient-' || i AS u FROM range(
 
 
 def limited(temp_dir=None):
-    connection = duckdb_database.connect(temp_dir)
+    connection = duckdb_engine.connect(temp_dir)
     connection.execute("SET memory_limit = '60MB'")
     return connection
 
@@ -40,12 +40,12 @@ def test_without_a_directory_nothing_is_spilled_and_the_error_says_what_to_do(tm
 HOLDS = """
 import sys
 from pathlib import Path
-from ggdp.sources import duckdb_database
-from ggdp.sources import duckdb_database
-connection = duckdb_database.connect(Path(sys.argv[1]))
+from ggdp.sources import duckdb_engine
+from ggdp.sources import duckdb_engine
+connection = duckdb_engine.connect(Path(sys.argv[1]))
 connection.execute("SET memory_limit = '20MB'")
 connection.execute("CREATE TEMP TABLE t AS SELECT md5('patient-' || i) AS u FROM range(800000) t(i)")
-print(*duckdb_database._guards, flush=True)
+print(*duckdb_engine._guards, flush=True)
 sys.stdin.read()
 """
 
@@ -71,7 +71,7 @@ def test_what_was_spilled_is_removed_however_the_process_ends(tmp_path, number):
 STARTS = """
 import sys
 from pathlib import Path
-from ggdp.sources.duckdb_database import private_directory
+from ggdp.sources.duckdb_engine import private_directory
 private_directory(Path(sys.argv[1]))
 """
 

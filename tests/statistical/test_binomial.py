@@ -10,7 +10,7 @@ from tests.statistical import laws
 from tests.statistical.budget import compares, share
 from tests.statistical.fit import ALL, CHI_SQUARE, EDGES, assert_fits, assert_seen, weakest
 
-from ggdp.noise.binomial import Binomial
+from ggdp.noise import Binomial
 
 FAST, MANY = 300_000, 10_000_000
 # Exact in a few bits, so that rationals stay short.

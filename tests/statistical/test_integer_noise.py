@@ -25,7 +25,7 @@ from ggdp.noise import integer_noise
 from ggdp.noise import rejection as builder
 from ggdp.noise.entropy import SECURE
 from ggdp.noise.rejection import envelope
-from ggdp.noise.table import whole_law
+from ggdp.noise.table import symmetric_law
 
 FAST, MANY = 400_000, 10_000_000
 IRRATIONAL = math.e
@@ -51,7 +51,7 @@ class Case(NamedTuple):
     def draw(self, size, factor=1.0):
         scale = self.scale * factor
         table = self.sampler == "table"
-        sampler = whole_law(self.order, scale) if table else envelope(self.order, scale, two_sided=True)
+        sampler = symmetric_law(self.order, scale) if table else envelope(self.order, scale, two_sided=True)
         out = np.empty(size, dtype=np.int64)
         sampler.draw(out, SECURE)
         return out
@@ -133,9 +133,9 @@ def shallow(monkeypatch):
 @pytest.fixture
 def short_words():
     """Tables of 16 bits, so that one draw in a thousand falls on a threshold or beyond an end and reads on."""
-    whole_law.cache_clear()
+    symmetric_law.cache_clear()
     yield
-    whole_law.cache_clear()
+    symmetric_law.cache_clear()
 
 
 class Coarse(Case):
@@ -144,9 +144,9 @@ class Coarse(Case):
     def draw(self, size, factor=1.0):
         scale = self.scale * factor
         if self.sampler == "table":
-            sampler = whole_law(self.order, scale, guide_bits=8, word=16)
+            sampler = symmetric_law(self.order, scale, guide_bits=8, word=16)
         elif self.sampler == "guide":
-            sampler = whole_law(self.order, scale, guide_bits=6)
+            sampler = symmetric_law(self.order, scale, guide_bits=6)
         else:
             sampler = envelope(self.order, scale, two_sided=True, block_bits=3)
         out = np.empty(size, dtype=np.int64)

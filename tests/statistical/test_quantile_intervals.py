@@ -13,7 +13,7 @@ from tests.statistical.budget import compares
 from tests.statistical.fit import kolmogorov_critical
 
 from ggdp.mechanisms import quantiles
-from ggdp.mechanisms.quantiles import CellValues, Part, QuantilePlan, drawn_positions
+from ggdp.mechanisms.quantiles import CellValues, Node, Part, QuantilePlan, draw_positions
 from ggdp.noise.entropy import SECURE
 
 STEPS = 1000
@@ -147,9 +147,9 @@ def test_the_position_that_splits_a_cell_has_its_law_among_four_million(case, si
 
     rows = [step for step, count in enumerate(case.rows) for _ in range(count)]
     part = Part.whole(values_of(*[rows] * size), 3, POSITIONS)
-    ones = np.ones(size, dtype=np.int64)
     # Half of the rows, at a rate of 1 for each row: 1/2 times 2 for the denominator of the quantile.
-    drawn = np.sort(drawn_positions(part, ones, 2 * ones, Fraction(1, 2), ones, SECURE))
+    half = Node(index=0, above=1, below=2, divisor=1, epsilon=Fraction(1), left=None, right=None)
+    drawn = np.sort(draw_positions(part, half, SECURE))
 
     def distance(law):
         after = np.arange(1, size + 1) / size

@@ -8,15 +8,9 @@ from tests.statistical.budget import compares
 from tests.statistical.fit import relative_entropy
 
 import ggdp
-from ggdp.tables.statistics import (
-    ColumnSums,
-    WeightedNoise,
-    count_estimate,
-    mean_estimate,
-    single_sum_estimate,
-    sum_estimate,
-    variance_estimate,
-)
+from ggdp.tables.statistics.estimates import ColumnSums, count_estimate, single_sum_estimate, sum_estimate
+from ggdp.tables.statistics.statistic import Mean, Variance
+from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
 ORDERS = (1.0, 1.5, 2.0, 3.0)
 COUNTS = (0, 1, 2, 5, 50, 1000)
@@ -63,7 +57,7 @@ def test_intervals_cover_at_their_level_for_every_count(case, size, allowance):
         column = ColumnSums(sums=true + noise.sample((size, 3)), unit=UNIT)
         # At an end of the range, and where nearly all means are null, one side of the noise misses nothing.
         most = 0.952 if n == 1000 and mean in (0.02, 0.5) else 0.99
-        assert_share(share(mean_estimate(column, BOUNDS, law), in_unit(exact)), size, 0.95, most, allowance)
+        assert_share(share(Mean.estimate(column, BOUNDS, law), in_unit(exact)), size, 0.95, most, allowance)
         assert_share(share(sum_estimate(column, BOUNDS, law), n * in_unit(exact)), size, 0.95, 0.951, allowance)
         assert_share(share(count_estimate([column], law), n + MISSING), size, 0.95, 0.951, allowance)
     for n, values in product(VARIANCE_COUNTS, SPREADS):
@@ -72,7 +66,7 @@ def test_intervals_cover_at_their_level_for_every_count(case, size, allowance):
         column = ColumnSums(sums=np.append(0.0, sums) + noise.sample((size // 4, 4)), unit=UNIT)
         true = np.var(a / 1024) * (BOUNDS[1] - BOUNDS[0]) ** 2
         most = 0.965 if n == 1000 and values == SPREADS[3] else 1.0
-        assert_share(share(variance_estimate(column, BOUNDS, law), true), size // 4, 0.95, most, allowance)
+        assert_share(share(Variance.estimate(column, BOUNDS, law), true), size // 4, 0.95, most, allowance)
     single = single_sum_estimate(-7 * UNIT + noise.sample(size), 1.0 / UNIT, law)
     assert_share(share(single, -7.0), size, 0.95, 0.951, allowance)
 
@@ -81,6 +75,6 @@ def test_intervals_cover_at_their_level_for_every_count(case, size, allowance):
     many = 8 * size
     column = ColumnSums(sums=np.array([0, 500 * UNIT, 500 * UNIT]) + noise.sample((many, 3)), unit=UNIT)
     narrow, other = WeightedNoise(order=case, scale=0.8 * SCALE), WeightedNoise(order=case + 4.0, scale=SCALE)
-    assert_noticed(share(mean_estimate(column, BOUNDS, narrow), in_unit(0.5)), many, 0.95, allowance)
-    assert_noticed(share(mean_estimate(column, BOUNDS, other), in_unit(0.5)), many, 0.95, allowance)
+    assert_noticed(share(Mean.estimate(column, BOUNDS, narrow), in_unit(0.5)), many, 0.95, allowance)
+    assert_noticed(share(Mean.estimate(column, BOUNDS, other), in_unit(0.5)), many, 0.95, allowance)
     assert_noticed(share(count_estimate([column], narrow), 1000), many, 0.95, allowance)

@@ -14,8 +14,8 @@ from tests.tables.manifest_kinds import MECHANISMS, SELECTIONS, TABLES, manifest
 
 import ggdp
 from ggdp.errors import ArgumentError
-from ggdp.explorer.releasing import _refuted
-from ggdp.ledger.charge_request import planned_request
+from ggdp.explorer.releasing import find_refutation
+from ggdp.ledger.charging import planned_request
 from ggdp.reports.published import read_release
 from ggdp.tables.manifest_checks import contradiction, in_own_words
 
@@ -350,7 +350,7 @@ def test_all_who_read_manifests_refuse_a_forged_one_and_name_the_field(forgery, 
     for read in (lambda: ggdp.compose([path]), lambda: read_release(path), lambda: planned_request(manifest)):
         with pytest.raises(ArgumentError, match=said):
             read()
-    assert re.search(said, _refuted(manifest))
+    assert re.search(said, find_refutation(manifest))
 
 
 def test_a_message_is_short_however_long_the_manifest_is():

@@ -57,10 +57,9 @@ class _WithGreeting(TableRequest):
     """A copy of the record with one more field."""
 
     greeting: str | None = option(
-        None,
         "str, optional",
         "What to say first.",
-        Flag("greeting", str | None, "Say this first.", "WORDS", label="Greeting"),
+        Flag("Say this first.", "WORDS", label="Greeting"),
         check=_validate.words,
         key="unit.greeting",
     )

@@ -11,10 +11,10 @@ import pytest
 
 import ggdp
 from ggdp.tables import table_noise
-from ggdp.tables.table_noise import SWITCH, remembered
+from ggdp.tables.table_noise import SWITCH, recall_or_make
 
 # The search itself, once for each question.
-_found = cache(table_noise._found)
+_search = cache(table_noise._search)
 GOAL = ggdp.ApproxDP(1.0, 1e-3)
 QUERIES = {
     "two cells": (ggdp.Sensitivity.histogram(max_cells=2), 3.0),
@@ -35,17 +35,17 @@ def unused():
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_what_is_read_is_what_was_found(name, directory):
+def test_what_is_read_is_what_was_search(name, directory):
     query, order = QUERIES[name]
-    found = remembered(GOAL, query, order, lambda: _found(GOAL, query, order))
+    found = recall_or_make(GOAL, query, order, lambda: _search(GOAL, query, order))
     assert len(list(directory.iterdir())) == 1
-    assert remembered(GOAL, query, order, unused) == found
-    ggdp.Mechanism(remembered(GOAL, query, order, unused))
+    assert recall_or_make(GOAL, query, order, unused) == found
+    ggdp.Mechanism(recall_or_make(GOAL, query, order, unused))
 
 
 def test_other_questions_are_not_answered():
     query, order = QUERIES["two cells"]
-    remembered(GOAL, query, order, lambda: _found(GOAL, query, order))
+    recall_or_make(GOAL, query, order, lambda: _search(GOAL, query, order))
     for goal, asked, p in (
         (ggdp.ApproxDP(1.0, 1e-4), query, order),
         (GOAL, ggdp.Sensitivity.histogram(max_cells=3), order),
@@ -53,7 +53,7 @@ def test_other_questions_are_not_answered():
         (GOAL, query, None),
     ):
         with pytest.raises(LookupError):
-            remembered(goal, asked, p, lambda: (_ for _ in ()).throw(LookupError))
+            recall_or_make(goal, asked, p, lambda: (_ for _ in ()).throw(LookupError))
 
 
 def changed(record, how):
@@ -78,28 +78,28 @@ def changed(record, how):
 )
 def test_a_file_that_was_changed_is_not_believed(how, directory):
     query, order = QUERIES["two cells"]
-    found = remembered(GOAL, query, order, lambda: _found(GOAL, query, order))
+    found = recall_or_make(GOAL, query, order, lambda: _search(GOAL, query, order))
     (file,) = directory.iterdir()
     file.write_text(json.dumps(changed(json.loads(file.read_text()), how)))
     again = []
-    assert remembered(GOAL, query, order, lambda: again.append(found) or found) == found
+    assert recall_or_make(GOAL, query, order, lambda: again.append(found) or found) == found
     assert again == [found]
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000, b'{"pure": false}'])
 def test_a_damaged_file_is_ignored_and_replaced(content, directory):
     query, order = QUERIES["two cells"]
-    found = remembered(GOAL, query, order, lambda: _found(GOAL, query, order))
+    found = recall_or_make(GOAL, query, order, lambda: _search(GOAL, query, order))
     (file,) = directory.iterdir()
     file.write_bytes(content)
-    assert remembered(GOAL, query, order, lambda: found) == found
-    assert remembered(GOAL, query, order, unused) == found
+    assert recall_or_make(GOAL, query, order, lambda: found) == found
+    assert recall_or_make(GOAL, query, order, unused) == found
 
 
 def test_the_cache_can_be_switched_off(monkeypatch, directory):
     monkeypatch.setenv(SWITCH, "off")
     query, order = QUERIES["two cells"]
-    remembered(GOAL, query, order, lambda: _found(GOAL, query, order))
+    recall_or_make(GOAL, query, order, lambda: _search(GOAL, query, order))
     assert not directory.exists()
 
 
@@ -107,23 +107,23 @@ def test_a_directory_that_cannot_be_written_is_no_error(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     query, order = QUERIES["two cells"]
-    found = _found(GOAL, query, order)
-    assert remembered(GOAL, query, order, lambda: found) == found
+    found = _search(GOAL, query, order)
+    assert recall_or_make(GOAL, query, order, lambda: found) == found
 
 
 def test_old_files_are_removed(monkeypatch, directory):
     monkeypatch.setattr(table_noise, "MOST_FILES", 2)
     query = ggdp.Sensitivity.histogram()
     for order in (1.5, 2.0, 2.5, 3.0):
-        remembered(GOAL, query, order, lambda order=order: _found(GOAL, query, order))
+        recall_or_make(GOAL, query, order, lambda order=order: _search(GOAL, query, order))
     assert len(list(directory.iterdir())) == 2
 
 
 def test_many_threads_share_a_file(directory):
     query, order = QUERIES["two cells"]
-    found = _found(GOAL, query, order)
+    found = _search(GOAL, query, order)
     with ThreadPoolExecutor(8) as pool:
-        results = list(pool.map(lambda _: remembered(GOAL, query, order, lambda: found), range(40)))
+        results = list(pool.map(lambda _: recall_or_make(GOAL, query, order, lambda: found), range(40)))
     assert all(result == found for result in results)
     assert [file.suffix for file in directory.iterdir()] == [".json"]
 

@@ -17,7 +17,7 @@ from tests.cases import examples
 import ggdp
 from ggdp.errors import ArgumentError
 from ggdp.tables import output_files
-from ggdp.tables.output_files import require_writable, targets, write
+from ggdp.tables.output_files import require_tables, targets
 
 LEVELS = {
     "text": ["plain", "a,b", 'say "x"', "line\nbreak", "cr\rhere", " spaces ", "ünïcode 女", "NULL", "-1", ""],
@@ -51,7 +51,7 @@ def as_text(value):
 
 
 def test_a_csv_file_reads_back_as_it_was_released(every_kind, tmp_path):
-    file, _ = write(every_kind, tmp_path / "t.csv")
+    file, _ = every_kind.write(tmp_path / "t.csv")
     with file.open(newline="", encoding="utf-8") as text:
         header, *rows = csv.reader(text)
     table = every_kind.to_arrow()
@@ -68,7 +68,7 @@ def test_a_cell_whose_mean_is_null_has_its_line_in_a_csv_file(tmp_path):
     )
     means = found.to_arrow()["mean_value"]
     assert 0 < means.null_count < len(means)
-    file, _ = write(found, tmp_path / "t.csv")
+    file, _ = found.write(tmp_path / "t.csv")
     with file.open(newline="", encoding="utf-8") as text:
         rows = list(csv.DictReader(text))
     assert [row["text"] for row in rows] == domain["text"]
@@ -106,7 +106,7 @@ def test_long_tables_are_made_in_parts_without_a_seam(monkeypatch):
 
 
 def test_a_parquet_file_has_the_types_and_no_metadata(every_kind, tmp_path):
-    file, _ = write(every_kind, tmp_path / "t.parquet")
+    file, _ = every_kind.write(tmp_path / "t.parquet")
     assert pq.read_table(file).equals(every_kind.to_arrow())
     schema = pq.read_schema(file)
     assert schema.metadata is None
@@ -117,7 +117,7 @@ def test_a_parquet_file_has_the_types_and_no_metadata(every_kind, tmp_path):
 def test_metadata_and_chunks_of_a_frame_do_not_reach_the_file():
     plain = pa.table({"k": ["a", "b", "c"], "count": np.arange(3)})
     other = pa.concat_tables([plain.slice(0, 1), plain.slice(1)]).replace_schema_metadata({"pandas": "from my machine"})
-    assert output_files._as_parquet(other) == output_files._as_parquet(plain)
+    assert output_files.as_parquet(other) == output_files.as_parquet(plain)
     assert output_files._as_csv(other) == output_files._as_csv(plain)
 
 
@@ -125,7 +125,7 @@ def test_metadata_and_chunks_of_a_frame_do_not_reach_the_file():
 def test_the_same_release_gives_the_same_bytes(two_tables, tmp_path, suffix):
     (tmp_path / "again").mkdir()
     for one, other in zip(
-        write(two_tables, tmp_path / f"t.{suffix}"), write(two_tables, tmp_path / "again" / f"t.{suffix}"), strict=True
+        two_tables.write(tmp_path / f"t.{suffix}"), two_tables.write(tmp_path / "again" / f"t.{suffix}"), strict=True
     ):
         assert one.read_bytes() == other.read_bytes()
 
@@ -138,7 +138,7 @@ def test_a_table_without_rows_is_a_header(tmp_path):
 
 
 def test_the_manifest_names_each_file_with_its_digest(two_tables, tmp_path):
-    *tables, manifest = write(two_tables, tmp_path / "t.csv")
+    *tables, manifest = two_tables.write(tmp_path / "t.csv")
     assert [file.name for file in (*tables, manifest)] == ["t-1.csv", "t-2.csv", "t.manifest.json"]
     described = json.loads(manifest.read_text("utf-8"))["table"]["tables"]
     assert [(table["url"], table["sha256"]) for table in described] == [
@@ -147,7 +147,7 @@ def test_the_manifest_names_each_file_with_its_digest(two_tables, tmp_path):
 
 
 def test_but_for_the_files_the_manifest_is_that_of_the_release(two_tables, tmp_path):
-    written = json.loads(write(two_tables, tmp_path / "t.csv")[-1].read_text("utf-8"))
+    written = json.loads(two_tables.write(tmp_path / "t.csv")[-1].read_text("utf-8"))
     for table in written["table"]["tables"]:
         table.update(url=None, sha256=None)
     assert written == json.loads(json.dumps(two_tables.manifest))
@@ -177,7 +177,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_read(tmp_path, pat
     (tmp_path / "dangling.csv").symlink_to("nowhere")
     before = sorted(tmp_path.iterdir())
     with pytest.raises(ArgumentError, match="^out = .*" + message.replace(".", r"\.")):
-        require_writable(path, 1, overwrite=False)
+        require_tables(path, targets(path, 1), overwrite=False)
     with pytest.raises(ArgumentError, match=r"^out = "):
         # The data are no data: nobody looks at them.
         ggdp.release_table(object(), "k", ggdp.PureDP(1.0), {"k": ["a"]}, out=path)
@@ -187,7 +187,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_read(tmp_path, pat
 def test_a_folder_that_is_closed_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(ArgumentError, match="no write permission for"):
-        require_writable(tmp_path / "t.csv", 1, overwrite=False)
+        require_tables(tmp_path / "t.csv", targets(tmp_path / "t.csv", 1), overwrite=False)
 
 
 @pytest.mark.parametrize("path", [b"t.csv", 3, None])
@@ -197,13 +197,13 @@ def test_what_is_no_path_is_refused_by_its_type(path):
 
 
 def test_overwriting_replaces_all_files(two_tables, tmp_path):
-    files = write(two_tables, tmp_path / "t.csv")
+    files = two_tables.write(tmp_path / "t.csv")
     for file in files:
         file.write_text("old")
     with pytest.raises(ArgumentError, match="already exists"):
-        write(two_tables, tmp_path / "t.csv")
+        two_tables.write(tmp_path / "t.csv")
     assert {file.read_text() for file in files} == {"old"}
-    write(two_tables, tmp_path / "t.csv", overwrite=True)
+    two_tables.write(tmp_path / "t.csv", overwrite=True)
     assert "old" not in {file.read_text() for file in files}
     assert sorted(tmp_path.iterdir()) == sorted(files)
 
@@ -219,13 +219,13 @@ def test_a_full_disk_leaves_nothing_behind(two_tables, tmp_path, monkeypatch, fa
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(ArgumentError, match=r"^out = .*No space left on device"):
-        write(two_tables, tmp_path / "t.csv")
+        two_tables.write(tmp_path / "t.csv")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_another_run_has_just_made_stays(two_tables, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda _: (tmp_path / "t.manifest.json").write_text("another run"))
     with pytest.raises(ArgumentError, match=r"^out = "):
-        write(two_tables, tmp_path / "t.csv")
+        two_tables.write(tmp_path / "t.csv")
     assert [file.name for file in tmp_path.iterdir()] == ["t.manifest.json"]
     assert (tmp_path / "t.manifest.json").read_text() == "another run"

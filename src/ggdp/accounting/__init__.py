@@ -1,6 +1,6 @@
 """What follows from a worst case: the guarantee of given noise, Renyi curves, and totals of several releases."""
 
 from ggdp.accounting.composition import Composable, Composition, Part, compose
-from ggdp.accounting.noise_guarantees import guarantee_of
+from ggdp.accounting.noise_guarantees import Noise, guarantee_of
 
-__all__ = ["Composable", "Composition", "Part", "compose", "guarantee_of"]
+__all__ = ["Composable", "Composition", "Noise", "Part", "compose", "guarantee_of"]

@@ -1,25 +1,21 @@
-"""Which losses dominate a noisy query: what it adds to a composition.
+"""What several releases of the same people keep together: parts of one kind, each with losses that dominate it.
 
 ==========================================  =====================================================================
 one coordinate, a box, at most m cells      the far corner: a loss for every coordinate that moves
 order 2 on the reals                        one coordinate that moves by the l_2 norm: the law is rotation invariant
-an l_1 norm                                 one coordinate that moves by the norm (`ggdp.accounting.profile`)
+an l_1 norm                                 one coordinate that moves by the norm
 another norm, noise kept in bounds          randomised response with the proved epsilon and delta
 ==========================================  =====================================================================
 
-Claim. Each is at least as hard to hide as the query, for every epsilon: the claims of `ggdp.proofs.several_coordinates`
-and `ggdp.accounting.profile` are about all trade-off functions at once.
-
-What can be composed, as one kind of record: losses that dominate it, and its guarantee, neighbours and unit.
-
-What several releases of the same people keep together.
+Claim. Each is at least as hard to hide as the query, for every epsilon: the claims of `ggdp.proofs.worst_case` are
+about all trade-off functions at once.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -32,39 +28,17 @@ from ggdp._rounding import rounded_text, rounded_up, rounded_up_text
 from ggdp.accounting.totals import TotalLoss
 from ggdp.calibration import Calibration
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
-from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP
+from ggdp.privacy import ApproxDP, Guarantee, Neighbours, ProbabilisticDP, PureDP
 from ggdp.proofs.losses import CoordinateLoss, CountedLoss, ResponseLoss
+from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.worst_case import WorstCase
-from ggdp.signatures import checked_signature, read_signers
+from ggdp.signatures import Signature, checked_signature, read_signers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from matplotlib.figure import Figure
 
-    from ggdp.privacy import Guarantee, Neighbours, Sensitivity
-    from ggdp.proofs.noise_law import NoiseLaw
-    from ggdp.signatures import Signature
 
-
-def dominating_losses(law: NoiseLaw, query: Sensitivity, guarantee: Guarantee) -> tuple[CountedLoss, ...]:
-    """Return losses that together dominate a query with noise; the guarantee is what is proved of it."""
-    case = WorstCase(sensitivity=query, order=law.order, support=law.support, bounding=law.bounding)
-    change = case.composed
-    if change is None:
-        return (CountedLoss(ResponseLoss(guarantee.epsilon, guarantee.delta), 1),)
-    sizes = change.sizes
-    if law.support == "integer":
-        # Only whole numbers change.
-        sizes = tuple((float(math.floor(size)), count) for size, count in sizes if size >= 1.0)
-    return tuple(CountedLoss(CoordinateLoss(law, size), count) for size, count in sizes)
-
-
-_KINDS = (
-    "must be a release, mechanism, calibration or guarantee, a manifest (a path or what json.load returns), or a pair "
-    "(part, count)"
-)
-# `ggdp.releases.release_manifest` writes it, which is above this package.
+# `ggdp.releases.release` writes it, which is above this package.
 SCHEMA = "ggdp-release-manifest/1"
 # Beyond this no composition keeps anything.
 MOST_TIMES = 10**9
@@ -117,15 +91,9 @@ class Part:
 
 
 def parts_of(given: Iterable[Any], signers: frozenset[bytes] | None = None) -> tuple[Part, ...]:
-    """Return the parts of a composition, all of the same neighbours and unit.
+    """Return the parts of a composition, all of the same neighbours and unit, each with a guarantee.
 
     Where signers are given (`ggdp.signatures.read_signers`), every manifest must be signed by one of them.
-
-    Raises
-    ------
-    ArgumentError
-        If a part has no guarantee, or neighbours or a unit that another part does not have; or if the signature of a
-        manifest is wrong.
     """
     if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
         raise ArgumentTypeError("parts", type(given).__name__, "must be a list of parts")
@@ -139,18 +107,29 @@ def parts_of(given: Iterable[Any], signers: frozenset[bytes] | None = None) -> t
         for part in said[1:]:
             mine, first = getattr(part, what), getattr(said[0], what)
             if mine != first:
-                raise ArgumentError(
-                    "parts",
-                    part.name,
+                expected = (
                     f"has {what} {mine!r} where {said[0].name} has {first!r}: their losses are not about the same "
-                    "people and cannot be added",
+                    "people and cannot be added"
                 )
+                raise ArgumentError("parts", part.name, expected)
     return parts
 
 
 def calibrated_losses(calibration: Calibration) -> tuple[CountedLoss, ...]:
-    """Return the losses that dominate the noise of a calibration; on a grid in its steps."""
-    return dominating_losses(calibration.law, calibration.question.sensitivity, calibration.guarantee)
+    """Return losses that together dominate the noise of a calibration; on a grid in its steps."""
+    return losses_of(calibration.law, calibration.question, calibration.guarantee)
+
+
+def losses_of(law: NoiseLaw, case: WorstCase, known: Guarantee) -> tuple[CountedLoss, ...]:
+    """Return losses that together dominate noise in its worst case; those of a guarantee where no more is known."""
+    change = case.composed
+    if change is None:
+        return (CountedLoss(ResponseLoss(known.epsilon, known.delta), 1),)
+    sizes = change.sizes
+    if law.support == "integer":
+        # Only whole numbers change.
+        sizes = tuple((float(math.floor(size)), count) for size, count in sizes if size >= 1.0)
+    return tuple(CountedLoss(CoordinateLoss(law, size), count) for size, count in sizes)
 
 
 def guarantee_from(plain: Mapping[str, Any]) -> Guarantee:
@@ -166,14 +145,7 @@ def _part(one: Any, number: int, signers: frozenset[bytes] | None) -> Part:  # n
     if isinstance(one, tuple) and len(one) == 2:
         one, times = one
         count = _validate.integer(count=times, at_least=1, at_most=MOST_TIMES)
-    name = f"part {number}"
-    if isinstance(one, Calibration):
-        one.require_proof()
-        guarantee = one.guarantee
-        return Part(name=name, losses=calibrated_losses(one), guarantee=guarantee, unit=None, count=count)
-    if isinstance(one, PureDP | ProbabilisticDP | ApproxDP):
-        losses = (CountedLoss(ResponseLoss(one.epsilon, one.delta), 1),)
-        return Part(name=name, losses=losses, guarantee=one, unit=None, count=count)
+    name, unit = f"part {number}", None
     if isinstance(one, str | os.PathLike):
         content = read_file(one, argument="parts", most=MOST_JSON)
         manifest = parsed_json(content, os.fspath(one), argument="parts")
@@ -184,12 +156,23 @@ def _part(one: Any, number: int, signers: frozenset[bytes] | None) -> Part:  # n
         if signers is not None:
             raise ArgumentError("parts", name, "is a manifest without its file; with `signer`, name the file")
         return part_of_manifest(one, name, count)
-    if isinstance(one, Composable):
+    if isinstance(one, Calibration):
+        one.require_proof()
+        losses, guarantee = calibrated_losses(one), one.guarantee
+    elif isinstance(one, PureDP | ProbabilisticDP | ApproxDP):
+        losses, guarantee = (CountedLoss(ResponseLoss(one.epsilon, one.delta), 1),), one
+    elif isinstance(one, Composable):
         if one.guarantee is None:
             raise ArgumentError("parts", name, "has no guarantee: its noise came from a seeded source")
-        unit = getattr(one, "protected_unit", None)
-        return Part(name=name, losses=one.losses, guarantee=one.guarantee, unit=unit, count=count)
-    raise ArgumentTypeError("parts", type(one).__name__, _KINDS)
+        losses, guarantee, unit = one.losses, one.guarantee, getattr(one, "protected_unit", None)
+        name = getattr(one, "described", name)
+    else:
+        expected = (
+            "must be a release, mechanism, calibration, noise or guarantee, a manifest (a path or what json.load "
+            "returns), or a pair (part, count)"
+        )
+        raise ArgumentTypeError("parts", type(one).__name__, expected)
+    return Part(name=name, losses=losses, guarantee=guarantee, unit=unit, count=count)
 
 
 def manifest_in(document: Any) -> Any:  # noqa: ANN401 - any JSON
@@ -351,7 +334,7 @@ class Composition:
 
     def plot(self) -> Figure:
         """Draw delta against epsilon: both bounds of the total, the plain sum, and each part alone."""
-        from ggdp.plots.budgets import plot_composition
+        from ggdp.plots.budget_figures import plot_composition
 
         return plot_composition(self)
 
@@ -361,14 +344,14 @@ class Composition:
             raise ArgumentError("delta", delta, "give either `epsilon` or `delta`")
         if epsilon is None:
             assert delta is not None
-            lower, upper = self.epsilon(delta)
-            asked, numbers = "epsilon", (upper, delta)
+            asked = "epsilon"
+            lower, epsilon = self.epsilon(delta)
         else:
-            lower, upper = self.delta(epsilon)
-            asked, numbers = "delta", (epsilon, upper)
+            asked = "delta"
+            lower, delta = self.delta(epsilon)
         return {
-            "epsilon": None if math.isinf(numbers[0]) else numbers[0],
-            "delta": numbers[1],
+            "epsilon": None if math.isinf(epsilon) else epsilon,
+            "delta": delta,
             "asked": asked,
             "lower": None if math.isinf(lower) else lower,
             "basic": self.basic.to_dict(),
@@ -407,8 +390,8 @@ def compose(parts: Iterable[Any], *, signer: str | os.PathLike[str] | None = Non
     Parameters
     ----------
     parts : iterable
-        Each a `Release`, `TableRelease`, `TablePlan`, `Mechanism`, `ExponentialMechanism`, `Calibration`, a guarantee,
-        a manifest (its path, or what `json.load` returns), or a pair (part, count).
+        Each a `Release`, `TableRelease`, `TablePlan`, `Mechanism`, `ExponentialMechanism`, `Calibration`, `Noise`, a
+        guarantee, a manifest (its path, or what `json.load` returns), or a pair (part, count).
     signer : path, optional
         A file of public keys (OpenSSH or PEM). Every manifest must then be a file that one of them has signed.
 

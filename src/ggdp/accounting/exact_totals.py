@@ -1,4 +1,4 @@
-"""Totals that need no grid: pure losses, one shift of one coordinate, and the probability of an infinite loss.
+"""Totals that need no grid: pure losses, one shift of one coordinate, few losses on few atoms, infinite losses.
 
 Claim (pure losses). Independent losses of at most e_i each add up to at most the sum of the e_i, where delta is 0;
 randomised response and Laplace noise attain theirs.
@@ -9,14 +9,10 @@ one shift by their l_2 norm.
 Claim (infinite losses). See `ggdp.proofs.losses`: delta = q + (1 - q) delta', with delta' of the finite losses and
 q the probability of an infinite one.
 
-Rounding: lower ends down, upper ends up.
-
-Totals of few losses on few atoms: every combination of them, without a grid.
-
-Claim. For independent losses on atoms, delta(x) is the sum of P(c) (1 - e^(x - loss of c))_+ over all combinations c of
-atoms. n equal losses have as many combinations as there are multisets of n atoms, with multinomial probabilities. Noise
-on the integers so far from 0 that its probability is negligible is left out: that can only lower the sum, and by at
-most the probability that any noise is so far.
+Claim (atoms). For independent losses on atoms, delta(x) is the sum of P(c) (1 - e^(x - loss of c))_+ over all
+combinations c of atoms. n equal losses have as many combinations as there are multisets of n atoms, with multinomial
+probabilities. Noise on the integers so far from 0 that its probability is negligible is left out: that can only lower
+the sum, and by at most the probability that any noise is so far.
 
 Claim (two halves). Let c be a pair of a and b, each from one half of the losses. With u = x - loss of a, the sum over b
 is P(b >= u) - e^u times the sum of P(b) e^(-loss of b) over the same b: with sums over the largest b known, one for
@@ -24,9 +20,8 @@ each a is enough. Which b are above u is decided in balls; those for which it is
 
 Claim (one shift beside atoms). If delta of some of the losses is known at every x, also below 0, then delta(x) of the
 total is the sum of P(c) times that delta at x - loss of c, over all combinations c of the other losses. So losses that
-have a density, or more atoms than can be listed, may be among them if they are one shift
-(`ggdp.accounting.exact_totals`). Its noise is symmetric, so that P and Q change places when it is mirrored; with
-complements, delta(-x) is 1 - e^(-x) (1 - delta(x)).
+have a density, or more atoms than can be listed, may be among them if they are one shift. Its noise is symmetric, so
+that P and Q change places when it is mirrored; with complements, delta(-x) is 1 - e^(-x) (1 - delta(x)).
 
 Rounding: in balls; lower ends down, upper ends up.
 """
@@ -36,26 +31,20 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from flint import arb, fmpz
 
 from ggdp._balls import BALLS, lower_float, power, upper_float, working_precision
-from ggdp.accounting.profile import LEAST_EPSILON, Between
+from ggdp.accounting.profile import LEAST_EPSILON, Between, shift_delta
 from ggdp.proofs.losses import CoordinateLoss, CountedLoss, ResponseLoss
 from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.one_coordinate import IntegerShiftDelta, ShiftDelta
 from ggdp.proofs.tails import normaliser, tail_sum, weight
 from ggdp.proofs.worst_case import ATTAINED
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ggdp.accounting.profile import Between
-
 
 _PRECISION = 128
 
@@ -76,43 +65,28 @@ def largest_sum(losses: Sequence[CountedLoss]) -> Fraction | None:
 
 def shift_between(losses: Sequence[CountedLoss], epsilon: float) -> Between | None:
     """Return two floats with delta between them where the total is one shift; None where it is not."""
-    shifts = [counted for counted in losses if isinstance(counted.loss, CoordinateLoss)]
+    shifts = [(one.loss.law, one.loss.size, one.count) for one in losses if isinstance(one.loss, CoordinateLoss)]
     if not shifts or len(shifts) < len(losses):
         return None
     if epsilon < LEAST_EPSILON:
         # delta is convex in e^epsilon with a slope of at least -1, and e^x - 1 < 2 x here.
         found = shift_between(losses, LEAST_EPSILON)
         return None if found is None else (found[0], min(found[1] + 2.0 * LEAST_EPSILON, 1.0))
-    if len(shifts) == 1 == shifts[0].count:
-        (law, size) = _coordinate(shifts[0])
-        exact = (
-            IntegerShiftDelta(notion="approximate", sensitivity=int(size), epsilon=epsilon)
-            if law.support == "integer"
-            else ShiftDelta(notion="approximate", sensitivity=size, epsilon=epsilon)
-        )
-        enclosure = exact.enclose(law)
-        if law.order == 2.0 and law.support == "real":
+    law, size, count = shifts[0]
+    gaussian = all(law.order == 2.0 and law.support == "real" for law, *_ in shifts)
+    if len(shifts) == 1 == count:
+        low = high = shift_delta(law, size, epsilon)
+        if gaussian:
             # The size is a norm that was rounded up.
-            reached = ShiftDelta(notion="approximate", sensitivity=size * ATTAINED, epsilon=epsilon)
-            return reached.enclose(law).lower, min(enclosure.upper, 1.0)
-        return enclosure.lower, min(enclosure.upper, 1.0)
-    laws = [_coordinate(counted)[0] for counted in shifts]
-    if not all(law.order == 2.0 and law.support == "real" for law in laws):
+            low = shift_delta(law, size * ATTAINED, epsilon)
+        return low.lower, min(high.upper, 1.0)
+    if not gaussian:
         return None
     with BALLS, working_precision(_PRECISION):
-        squares = arb(0)
-        for counted in shifts:
-            law, size = _coordinate(counted)
-            squares += counted.count * (arb(size) / arb(law.scale)) ** 2
+        squares = sum((count * (arb(size) / arb(law.scale)) ** 2 for law, size, count in shifts), arb(0))
         ends = lower_float(squares.sqrt()) * ATTAINED, upper_float(squares.sqrt())
-    unit = NoiseLaw(order=2, scale=1.0)
-    low, high = (ShiftDelta(notion="approximate", sensitivity=end, epsilon=epsilon).enclose(unit) for end in ends)
+    low, high = (shift_delta(NoiseLaw(order=2, scale=1.0), end, epsilon) for end in ends)
     return low.lower, min(high.upper, 1.0)
-
-
-def _coordinate(counted: CountedLoss) -> tuple[NoiseLaw, float]:
-    assert isinstance(counted.loss, CoordinateLoss)
-    return counted.loss.law, counted.loss.size
 
 
 def with_infinite(infinite: Between, found: Between) -> Between:
@@ -134,10 +108,6 @@ def left_to_finite(infinite: Between, delta: float) -> Between:
 _BITS_OF_SUMS = 192
 # More combinations of one half of the losses than these are left to a grid.
 _MOST = 1 << 13
-# The same for losses beside a shift, whose delta is computed for each combination.
-_MOST_BESIDE = 1 << 8
-# Noise beyond |x|^p = 110 has a probability below e^-110.
-_FAR = 110.0
 
 Atoms = list[tuple[arb, arb]]
 
@@ -157,58 +127,41 @@ class _Sorted(NamedTuple):
     weighted: list[arb]
 
 
-class _Halves(NamedTuple):
-    """All combinations of both halves of the losses, and the probability of what is left out."""
-
-    first: Atoms
-    second: _Sorted
-    left_out: arb
-
-
-class _Beside(NamedTuple):
-    """Losses that are one shift, all combinations of the others, and the probability of what is left out."""
-
-    shift: tuple[CountedLoss, ...]
-    atoms: Atoms
-    left_out: arb
-
-
 def enumerated_between(losses: Sequence[CountedLoss], epsilon: float) -> Between | None:
     """Return two floats with delta between them; None where there are too many combinations of losses."""
-    beside = _beside_shift(tuple(losses))
-    if beside is not None:
-        return _with_shift(beside, epsilon)
-    halves = _halves(tuple(losses))
-    if halves is None:
-        return None
+    beside, halves = _beside_shift(tuple(losses)), _halves(tuple(losses))
     with BALLS, working_precision(_BITS_OF_SUMS):
-        x, total = arb(epsilon), arb(0)
-        for loss, mass in halves.first:
-            total += mass * _above(halves.second, x - loss)
-        return max(lower_float(total), 0.0), min(upper_float(total + halves.left_out), 1.0)
+        x, lower = arb(epsilon), arb(0)
+        if beside is not None:
+            shift, atoms, upper = beside
+            for loss, mass in atoms:
+                # delta falls with x.
+                lower += mass * _shift_delta(shift, upper_float(x - loss))[0]
+                upper += mass * _shift_delta(shift, lower_float(x - loss))[1]
+        elif halves is not None:
+            first, second, left_out = halves
+            for loss, mass in first:
+                lower += mass * _above(second, x - loss)
+            upper = lower + left_out
+        else:
+            return None
+        return max(lower_float(lower), 0.0), min(upper_float(upper), 1.0)
 
 
 @lru_cache(maxsize=8)
-def _beside_shift(losses: tuple[CountedLoss, ...]) -> _Beside | None:
-    """Return the losses that cannot be listed and all combinations of the others; None where that is of no use."""
+def _beside_shift(losses: tuple[CountedLoss, ...]) -> tuple[tuple[CountedLoss, ...], Atoms, arb] | None:
+    """Return losses that are one shift and cannot be listed, all combinations of the others, and what is left out.
+
+    None where there is no such shift, or too many combinations.
+    """
     wide = tuple(counted for counted in losses if (_size(counted) or math.inf) > _MOST)
     others = [counted for counted in losses if counted not in wide]
-    if not wide or _combinations(others) > _MOST_BESIDE or shift_between(wide, 1.0) is None:
+    number = math.prod(math.comb(one.count + (_size(one) or 0) - 1, one.count) for one in others)
+    # Delta of the shift is computed for each combination.
+    if not wide or number > 1 << 8 or shift_between(wide, 1.0) is None:
         return None
     with BALLS, working_precision(_BITS_OF_SUMS):
-        return _Beside(wide, *_combined(others))
-
-
-def _with_shift(beside: _Beside, epsilon: float) -> Between:
-    """Return two floats with delta between them where some losses are one shift."""
-    with BALLS, working_precision(_BITS_OF_SUMS):
-        lower, upper = arb(0), beside.left_out
-        for loss, mass in beside.atoms:
-            x = arb(epsilon) - loss
-            # delta falls with x.
-            lower += mass * _shift_delta(beside.shift, upper_float(x))[0]
-            upper += mass * _shift_delta(beside.shift, lower_float(x))[1]
-        return max(lower_float(lower), 0.0), min(upper_float(upper), 1.0)
+        return (wide, *_combined(others))
 
 
 def _shift_delta(shift: tuple[CountedLoss, ...], x: float) -> tuple[arb, arb]:
@@ -222,11 +175,6 @@ def _shift_delta(shift: tuple[CountedLoss, ...], x: float) -> tuple[arb, arb]:
         return lower, upper
     rise = arb(x).exp()
     return 1 - rise * (1 - lower), 1 - rise * (1 - upper)
-
-
-def _combinations(losses: Sequence[CountedLoss]) -> int:
-    """Return the number of combinations of losses that can be listed."""
-    return math.prod(math.comb(counted.count + (_size(counted) or 0) - 1, counted.count) for counted in losses)
 
 
 def _above(found: _Sorted, u: arb) -> arb:
@@ -244,8 +192,8 @@ def _above(found: _Sorted, u: arb) -> arb:
 
 
 @lru_cache(maxsize=8)
-def _halves(losses: tuple[CountedLoss, ...]) -> _Halves | None:
-    """Return all combinations of losses with their probabilities, in two halves; None where there are too many."""
+def _halves(losses: tuple[CountedLoss, ...]) -> tuple[Atoms, _Sorted, arb] | None:
+    """Return all combinations of losses, in two halves, and what is left out; None where there are too many."""
     halves: list[tuple[int, list[CountedLoss]]] = [(1, []), (1, [])]
     sized = []
     for counted in losses:
@@ -260,7 +208,18 @@ def _halves(losses: tuple[CountedLoss, ...]) -> _Halves | None:
             return None
     with BALLS, working_precision(_BITS_OF_SUMS):
         first, second = (_combined(half) for _, half in sorted(halves, key=lambda half: half[0]))
-        return _Halves(first[0], _sorted(second[0]), first[1] + second[1])
+        # Floats only propose the order.
+        atoms = sorted(second[0], key=lambda atom: float(atom[0]))
+        most, least, masses, weighted = [arb(-math.inf)], [arb(math.inf)], [arb(0)], [arb(0)]
+        for loss, _ in atoms:
+            most.append(most[-1].max(loss.upper()))
+        for loss, mass in reversed(atoms):
+            least.append(least[-1].min(loss.lower()))
+            masses.append(masses[-1] + mass)
+            weighted.append(weighted[-1] + mass * (-loss).exp())
+        floats = [float(loss) for loss, _ in atoms]
+        ranked = _Sorted(atoms, floats, most, least[::-1], masses[::-1], weighted[::-1])
+        return first[0], ranked, first[1] + second[1]
 
 
 def _combined(losses: Sequence[CountedLoss]) -> tuple[Atoms, arb]:
@@ -273,19 +232,6 @@ def _combined(losses: Sequence[CountedLoss]) -> tuple[Atoms, arb]:
         several = _repeated(single, counted.count)
         atoms = [(loss + other, mass * share) for loss, mass in atoms for other, share in several]
     return atoms, left_out
-
-
-def _sorted(atoms: Atoms) -> _Sorted:
-    """Return atoms with sums over the largest ones; floats only propose the order."""
-    atoms = sorted(atoms, key=lambda atom: float(atom[0]))
-    most, least, masses, weighted = [arb(-math.inf)], [arb(math.inf)], [arb(0)], [arb(0)]
-    for loss, _ in atoms:
-        most.append(most[-1].max(loss.upper()))
-    for loss, mass in reversed(atoms):
-        least.append(least[-1].min(loss.lower()))
-        masses.append(masses[-1] + mass)
-        weighted.append(weighted[-1] + mass * (-loss).exp())
-    return _Sorted(atoms, [float(loss) for loss, _ in atoms], most, least[::-1], masses[::-1], weighted[::-1])
 
 
 def _size(counted: CountedLoss) -> int | None:
@@ -302,8 +248,8 @@ def _size(counted: CountedLoss) -> int | None:
 
 
 def _far(loss: CoordinateLoss) -> int:
-    """Return the largest noise that is not left out, about."""
-    return int(min(_FAR ** (1.0 / loss.law.order) * loss.law.scale, 1e9)) + 1
+    """Return the largest noise that is not left out, about: beyond |x|^p = 110 its probability is below e^-110."""
+    return int(min(110.0 ** (1.0 / loss.law.order) * loss.law.scale, 1e9)) + 1
 
 
 def _atoms(counted: CountedLoss) -> tuple[Atoms, arb]:

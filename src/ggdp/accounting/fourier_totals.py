@@ -1,64 +1,51 @@
-"""How fast the characteristic function of a tilted sum of losses falls: bounds for all frequencies from one on.
+"""The sum of many losses, discretized at once, by the transforms of the losses.
+
+A sum of thousands of losses that are added one by one is split thousands of times. Here it is split once.
 
 =========  ====================================================================================================
-phi_i      the characteristic function of a loss L under its tilted law, M(theta + i omega) / M(theta)
-D          the difference of two independent such losses: |phi_i|^2 = E cos(omega D)
-F(z)       density of the tilted law in the noise z, G = F / L' where L' > 0
+p, d       order of a noise, and how far it moves in units of its scale
+L, M       a loss |x + d|^p - |x|^p, and its transform M(zeta) = E e^(zeta L)
+S          the sum of independent losses; its M is the product of the transforms of all losses
+theta      tilt, above 0; S has the tilted law P_theta, e^(theta S) / M(theta) times its own
+h, N       step and number of knots l_j = (low + j) h, the first of which are in use; T = N h
+k(u)       how much of a loss that is u above a knot is split to it, between -h and h
+K(zeta)    the integral of k(u) e^(-zeta u)
+omega_k    2 pi k / T; phi(omega) = M(theta + i omega) / M(theta) for real frequencies, phi_i that of one loss
 =========  ====================================================================================================
 
-Claim (low frequencies). |phi_i(omega)|^2 <= 1 - A omega^2 + B omega^4 for every A <= E D^2 / 2 and B >= E D^4 / 24, as
-cos y <= 1 - y^2/2 + y^4/24. Since 1 - cos y <= y^2/2, A = (1 - |phi_i(omega_1)|^2) / omega_1^2 will do; and since
-cosh y >= 1 + y^2/2 + y^4/24, so will B = (E cosh(s D) - 1 - A s^2) / s^4 with
-E cosh(s D) = M(theta + s) M(theta - s) / M(theta)^2. The bound is convex in omega^2: between two frequencies it is at
-most what it is at one of them.
+Claim (the sum). With w_j = E_theta e^(-theta (S - l_j)) k(S - l_j), the mass of the split sum on the knot l_j is
+M(theta) e^(-theta l_j) w_j, for all integers j. The sum of w_(j + m N) over all integers m is
+W_j = 1/T sum over all k of K(theta + i omega_k) phi(omega_k) e^(-i omega_k l_j). Proof: k is continuous and vanishes
+outside of -h to h, so its periodic sum has an absolutely convergent Fourier series, with these coefficients. A split
+keeps the mass and the mean of e^(-loss), so k'' + k' is (delta_-h - (1 + q) delta_0 + q delta_h) / (1 - q) with
+q = e^-h, and K(zeta) = (e^(zeta h) - 1) (1 - e^(-(1 + zeta) h)) / ((1 - q) zeta (1 + zeta)).
 
-Claim (high frequencies). For noise on the reals of an order above 1, and any a < e,
-|phi_i(omega)| <= 1 - m + v / omega, with m the tilted probability of noise between a and e or in the mirror image of
-that about -d/2, and v the sum of G(a) + G(e) + (total variation of G between them) for both. Proof: between a and e
-the integral of F e^(i omega L) = G (e^(i omega L))' / (i omega) is taken by parts; elsewhere it is at most the
-probability. In the mirror image the loss is -L, and F is that of the tilt -1 - theta. Gaussian noise has
-|phi_i| = exp(-(d omega)^2), by its transform.
+1. (Frequencies left out.) |K(theta + i omega)| is at most K(theta), as k >= 0, and at most C / omega^2 with
+   C = (1 + e^(theta h)) (1 + e^(-(1 + theta) h)) / (1 - q). Where |phi| <= Phi between two frequencies a and b, there
+   are at most 1 + (b - a) T / 2 pi of the omega_k, and |K phi| is at most Phi min(K(theta), C / a^2); from a on,
+   1 / omega_k^2 adds up to at most 1 / a^2 + T / (2 pi a). Up to a further frequency |phi| is bounded at each omega_k
+   by that of one kind of loss alone, since no factor of phi is above 1: its transform takes less time than those of
+   all. Frequencies below 0 count the same.
+2. (Knots left out.) W_j >= w_j, and all W_j together are above the w_j by the sum of w over all knots outside. Split
+   to such a knot is S <= l_0 or S >= l_(N-1), and k(u) e^(-theta u) adds up to at most e^(theta h). By Chernoff,
+   P_theta(S <= l_0) <= M(t) / M(theta) e^((theta - t) l_0) for t <= theta, and likewise above for t >= theta.
+3. (Below the grid.) All this is raised to the lowest knot. For t <= 0 its weight there is at most
+   E_theta e^(theta (l_0 - S)) over S <= l_0, and at most M(t) / M(theta) e^((theta - t) l_0).
+4. (Above the grid.) This becomes infinite; its mass is at most P(S >= l_(N-1)) <= M(t) e^(-t l_(N-1)) for t >= 0.
 
-Where (log G)' = -p z^(p-1) + theta L' - L'' / L' has one sign between two points, the variation of G between them is
-the difference of its values; F likewise is between two of its values where (log F)' has one sign, so that m and 1 - m
-are bounded by sums, for a tilt above 0. Between 0 and the first point exp(theta L) is at most what it is there, in the
-mirror image of that it is at most 1, and between -d and 0 the loss is at most d^p. Beyond the last point e, with
-lambda = theta p d (1 + d/e)^(p-1) / e < 1, exp(-z^p + theta L) is at most exp(-(1 - lambda) z^p). Derivatives are
-enclosed by mean values: L' = p (p - 1) d x^(p-2) and L'' = p (p - 1) (p - 2) d y^(p-3) for some x and y from z to
-z + d, so that L'' / L' is (p - 2) / y times (y / x)^(p-2).
+So the weights W_j rounded up dominate S in the sense of `ggdp.proofs.loss_distribution`, with one split over the gap h;
+the errors are their `Slack`.
 
-Integrals and sums of an analytic function over blocks, from its values at a few points, with proved errors.
+Claim (closed forms). Mirrored about -d/2 noise has the loss -L, so that M(zeta) = M(-1 - zeta). Closed forms exist for
+randomised response; order 1, where all noise above 0 has one loss and that below -d another; order 2 on the reals,
+exp(d^2 zeta (1 + zeta)); order 2 on the integers, the same up to a ratio of theta functions, since by Poisson's formula
+the sum of exp(-(k - a)^2 / b^2) over the integers k is b sqrt(pi) (1 + 2 sum over m of exp(-(pi b m)^2) cos(2 pi m a)).
 
-=========  ====================================================================================================
-c, r       middle and half-width of a block
-rho        parameter of an ellipse around the block: with the foci c - r and c + r and the half-axes
-           r (rho + 1/rho) / 2 and r (rho - 1/rho) / 2
-M          a bound of |f| on the ellipse
-mu         the measure: lengths on the reals, or the number of integers in the block
-n          degree up to which a rule with the weights w is exact
-=========  ====================================================================================================
-
-Claim. A rule that is exact up to the degree n has an error of at most (mu + sum of |w|) 2 M rho^-n / (rho - 1). Proof:
-an f that is analytic in the ellipse is within 2 M rho^-n / (rho - 1) of a polynomial of degree n on the whole block,
-its Chebyshev series cut off (Trefethen, "Approximation Theory and Approximation Practice", 2013, Theorem 8.2); for the
-polynomial the rule is exact, and the rest counts once under mu and once under w.
-
-On the reals this is Gauss's rule, of degree 2 m - 1 with m points. For sums over integers it is the rule through the m
-Chebyshev points, of degree m - 1: w_q = (mu_0 + 2 sum over j of mu_j T_j(x_q)) / m, with mu_j the sum of T_j over the
-integers, since (T_0 + 2 sum of T_j(x_q) T_j) / m are the Lagrange polynomials of these points.
-
-The transform of the loss of noise of any order, by integrals and sums over blocks.
-
-=========  ====================================================================================================
-L, M       the loss |x + d|^p - |x|^p and its transform E e^(zeta L), see `ggdp.accounting.fourier_totals`
-R, Omega   the largest real part of any zeta or -1 - zeta, and the largest |Im zeta|
-R'         the largest real part of those that are not real
-=========  ====================================================================================================
-
-Claim. Mirrored about -d/2, noise x has the loss -L, and M is a sum of integrals of exp(-x^p + zeta V)
-and exp(-x^p - (1 + zeta) V) over x >= 0 with V = (x + d)^p - x^p, and over x from 0 to d/2 with V = (d - x)^p - x^p; on
-the integers it is one of sums, the second over 0 < x < d, where integers mirror each other, with half a weight.
-They are taken over blocks by `ggdp.accounting.fourier_totals`, with these bounds for all points zeta at once:
+Claim (other orders). M is a sum of integrals of exp(-x^p + zeta V) and exp(-x^p - (1 + zeta) V) over x >= 0 with
+V = (x + d)^p - x^p, and over x from 0 to d/2 with V = (d - x)^p - x^p; on the integers it is one of sums, the second
+over 0 < x < d, where integers mirror each other, with half a weight. They are taken over blocks, with these bounds for
+all points zeta at once: R and R' are the largest real parts of any zeta or -1 - zeta, and of those that are not real,
+Omega is the largest |Im zeta|.
 
 1. On an ellipse with the half-axes P and Q around c, |x| is between c - P and c + P, and |arg x| is at most alpha with
    tan(alpha)^2 = Q^2 / (c^2 - P^2), by the tangents from 0. So -Re x^p <= -(c - P)^p cos(p alpha) if p alpha <= pi/2,
@@ -72,89 +59,61 @@ They are taken over blocks by `ggdp.accounting.fourier_totals`, with these bound
 3. Beyond X, with lambda = R p d (1 + d/X)^(p-1) / X < 1, it is at most exp(-(1 - lambda) x^p), as lambda falls with X;
    and the integral of that is at most exp(-(1 - lambda) X^p) / ((1 - lambda) p X^(p-1)).
 
-The transform of one loss: E e^(zeta L) on a line of complex points, and at a few real ones.
+Claim (blocks). Let f be analytic in the ellipse with the foci c - r and c + r and the half-axes r (rho + 1/rho) / 2 and
+r (rho - 1/rho) / 2, and |f| <= F there. A rule with the weights w that is exact up to the degree n has an error of at
+most (mu + sum of |w|) 2 F rho^-n / (rho - 1), mu being the length of the block or the number of its integers. Proof: f
+is within 2 F rho^-n / (rho - 1) of a polynomial of degree n on the whole block, its Chebyshev series cut off
+(Trefethen, "Approximation Theory and Approximation Practice", 2013, Theorem 8.2); for the polynomial the rule is exact,
+and the rest counts once under mu and once under w.
 
-=========  ====================================================================================================
-L          the loss of noise of order p that moves by d, in units of its scale: |x + d|^p - |x|^p
-M(zeta)    E e^(zeta L)
-theta      tilt: the line is zeta = theta + i omega, with omega at multiples of a spacing
-=========  ====================================================================================================
+On the reals this is Gauss's rule, of degree 2 m - 1 with m points. For sums over integers it is the rule through the m
+Chebyshev points, of degree m - 1: w_q = (mu_0 + 2 sum over j of mu_j T_j(x_q)) / m, with mu_j the sum of T_j over the
+integers, since (T_0 + 2 sum of T_j(x_q) T_j) / m are the Lagrange polynomials of these points.
 
-Claim. Mirrored about -d/2 noise has the loss -L, so that M(zeta) = M(-1 - zeta). Closed forms: randomised response;
-order 1, where all noise above 0 has one loss and that below -d another; order 2 on the reals, exp(d^2 zeta (1 + zeta));
-order 2 on the integers, the same up to a ratio of theta functions, since by Poisson's formula the sum of
-exp(-(k - a)^2 / b^2) over the integers k is b sqrt(pi) (1 + 2 sum over m of exp(-(pi b m)^2) cos(2 pi m a)). Other
-orders: `ggdp.accounting.fourier_totals`.
+Claim (low frequencies). Let D be the difference of two independent tilted losses, so that |phi_i|^2 = E cos(omega D).
+|phi_i(omega)|^2 <= 1 - A omega^2 + B omega^4 for every A <= E D^2 / 2 and B >= E D^4 / 24, as
+cos y <= 1 - y^2/2 + y^4/24. Since 1 - cos y <= y^2/2, A = (1 - |phi_i(omega_1)|^2) / omega_1^2 will do; and since
+cosh y >= 1 + y^2/2 + y^4/24, so will B = (E cosh(s D) - 1 - A s^2) / s^4 with
+E cosh(s D) = M(theta + s) M(theta - s) / M(theta)^2. The bound is convex in omega^2: between two frequencies it is at
+most what it is at one of them.
 
-The sum of many losses, laid on a grid at once, by the transforms of the losses.
+Claim (high frequencies). Let F be the density of the tilted law in the noise z, and G = F / L' where L' > 0. For noise
+on the reals of an order above 1, and any a < e, |phi_i(omega)| <= 1 - m + v / omega, with m the tilted probability of
+noise between a and e or in the mirror image of that about -d/2, and v the sum of G(a) + G(e) + (total variation of G
+between them) for both. Proof: between a and e the integral of F e^(i omega L) = G (e^(i omega L))' / (i omega) is taken
+by parts; elsewhere it is at most the probability. In the mirror image the loss is -L, and F is that of the tilt
+-1 - theta. Gaussian noise has |phi_i| = exp(-(d omega)^2), by its transform.
 
-=========  ====================================================================================================
-S          the sum of independent losses; M(zeta) = E e^(zeta S), the product of the transforms of all losses
-theta      tilt, above 0; S has the tilted law P_theta, e^(theta S) / M(theta) times its own
-h, N       step and number of knots l_j = (low + j) h, the first of which are in use; T = N h
-k(u)       how much of a loss that is u above a knot is split to it, between -h and h
-K(zeta)    the integral of k(u) e^(-zeta u)
-omega_k    2 pi k / T; phi(omega) = M(theta + i omega) / M(theta) for real frequencies
-=========  ====================================================================================================
-
-A sum of thousands of losses that are added one by one is split thousands of times. Here it is split once.
-
-Claim. With w_j = E_theta e^(-theta (S - l_j)) k(S - l_j), the mass of the split sum on the knot l_j is
-M(theta) e^(-theta l_j) w_j, for all integers j. The sum of w_(j + m N) over all integers m is
-W_j = 1/T sum over all k of K(theta + i omega_k) phi(omega_k) e^(-i omega_k l_j). Proof: k is continuous and vanishes
-outside of -h to h, so its periodic sum has an absolutely convergent Fourier series, with these coefficients. A split
-keeps the mass and the mean of e^(-loss), so k'' + k' is (delta_-h - (1 + q) delta_0 + q delta_h) / (1 - q) with
-q = e^-h, and K(zeta) = (e^(zeta h) - 1) (1 - e^(-(1 + zeta) h)) / ((1 - q) zeta (1 + zeta)).
-
-1. (Frequencies left out.) |K(theta + i omega)| is at most K(theta), as k >= 0, and at most C / omega^2 with
-   C = (1 + e^(theta h)) (1 + e^(-(1 + theta) h)) / (1 - q). Where |phi| <= Phi between two frequencies a and b
-   (`ggdp.accounting.fourier_totals`), there are at most 1 + (b - a) T / 2 pi of the omega_k, and |K phi| is at most
-   Phi min(K(theta), C / a^2); from a on, 1 / omega_k^2 adds up to at most 1 / a^2 + T / (2 pi a). Up to a further
-   frequency |phi| is bounded at each omega_k by that of one kind of loss alone, since no factor of phi is above 1: its
-   transform takes less time than those of all. Frequencies below 0 count the same.
-2. (Knots left out.) W_j >= w_j, and all W_j together are above the w_j by the sum of w over all knots outside. Split
-   to such a knot is S <= l_0 or S >= l_(N-1), and k(u) e^(-theta u) adds up to at most e^(theta h). By Chernoff,
-   P_theta(S <= l_0) <= M(t) / M(theta) e^((theta - t) l_0) for t <= theta, and likewise above for t >= theta.
-3. (Below the grid.) All this is raised to the lowest knot. For t <= 0 its weight there is at most
-   E_theta e^(theta (l_0 - S)) over S <= l_0, and at most M(t) / M(theta) e^((theta - t) l_0).
-4. (Above the grid.) This becomes infinite; its mass is at most P(S >= l_(N-1)) <= M(t) e^(-t l_(N-1)) for t >= 0.
-
-So the weights W_j rounded up dominate S in the sense of `ggdp.proofs.loss_distribution`, with one split over the gap h;
-the errors are their `Slack`.
+Where (log G)' = -p z^(p-1) + theta L' - L'' / L' has one sign between two points, the variation of G between them is
+the difference of its values; F likewise is between two of its values where (log F)' has one sign, so that m and 1 - m
+are bounded by sums, for a tilt above 0. Between 0 and the first point exp(theta L) is at most what it is there, in the
+mirror image of that it is at most 1, and between -d and 0 the loss is at most d^p. Beyond the last point it is bounded
+as beyond X above, with theta for R. Derivatives are enclosed by mean values: L' = p (p - 1) d x^(p-2) and
+L'' = p (p - 1) (p - 2) d y^(p-3) for some x and y from z to z + d, so that L'' / L' is (p - 2) / y times (y / x)^(p-2).
 """
 
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, count, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from flint import acb, acb_mat, arb, ctx, fmpq, fmpz, fmpz_mat, fmpz_poly
 
 from ggdp._balls import hull, power, upper_float
 from ggdp.errors import ArgumentError, CertificateError
+from ggdp.proofs.layouts import SumLayout
 from ggdp.proofs.loss_distribution import ONE, LossDistribution, Slack, Split
-from ggdp.proofs.losses import CoordinateLoss, ResponseLoss
+from ggdp.proofs.losses import CoordinateLoss, CountedLoss, Loss, ResponseLoss
+from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.tails import normaliser
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ggdp.proofs.layouts import SumLayout
-    from ggdp.proofs.losses import CountedLoss, Loss
-    from ggdp.proofs.noise_law import NoiseLaw
-
-
-# Frequencies are looked at in so many ranges whose ends have this ratio, and all beyond them together.
-_RATIO, _RANGES = 1.12, 100
-# Logarithm of a bound that need not be smaller; a bound of |phi_i|^2 is not taken as smaller than this.
-_ENOUGH, _LEAST = -60.0, 2.0**-200
-# Where the variation of the density is followed: from the first point on, at points in this ratio.
-_FIRST_POINT, _STEP, _NUMBER = 0.01, 1.05, 128
-# For every so many of them as a.
-_EACH = 8
+# At how many points the variation of the density is followed.
+_NUMBER = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,28 +125,9 @@ class TiltedLoss:
     transform: Transform
     s: float
 
-
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """Bounds of log |phi_i|, times the number of losses, as functions of omega."""
-
-    count: int
-    low: tuple[arb, arb] | None
-    high: tuple[tuple[arb, arb], ...]
-    gaussian: arb
-
-    def between(self, first: arb, second: arb | None) -> arb:
-        """Bound the logarithm between two frequencies, or from the first on."""
-        found = -self.gaussian * first**2
-        if second is not None and self.low is not None:
-            a, b = self.low
-            most = (1 - (a - b * first**2) * first**2).max(1 - (a - b * second**2) * second**2)
-            found = found.min(most.max(_LEAST).log() / 2)
-        for outside, variation in self.high:
-            most = outside + variation / first
-            if 0 < most < 1:
-                found = found.min(most.log())
-        return self.count * found
+    def phi(self, k: int) -> acb:
+        """Return phi_i at a multiple of the spacing."""
+        return self.transform.values[k] / self.transform.values[0].real
 
 
 class Range(NamedTuple):
@@ -202,18 +142,18 @@ def decay(losses: Sequence[TiltedLoss], tilt: float, spacing: arb, start: arb) -
     """Bound |phi| of the sum of all losses for all frequencies from `start` on, in ranges."""
     # Losses whose density is known first: a few of them are often enough, and none can make a bound larger.
     remaining = sorted(losses, key=lambda one: (is_smooth(one.loss), one.count))
-    bounds: list[_Bound] = []
+    bounds: list[Callable[[arb, arb | None], arb]] = []
     found = []
-    ends = [start * arb(_RATIO) ** k for k in range(_RANGES + 1)]
+    ends = [start * arb(1.12) ** k for k in range(101)]
     for first, second in [*pairwise(ends), (ends[-1], None)]:
         total = arb(0)
         for i in count():
             if i == len(bounds):
                 if not remaining:
                     break
-                bounds.append(_bound(remaining.pop(), tilt, spacing))
-            total += bounds[i].between(first, second)
-            if total < _ENOUGH:
+                bounds.append(_log_bound(remaining.pop(), tilt, spacing))
+            total += bounds[i](first, second)
+            if total < -60:  # a bound that need not be smaller
                 break
         found.append(Range(first, second, total.upper().exp()))
     return found
@@ -224,14 +164,28 @@ def is_smooth(loss: Loss) -> bool:
     return isinstance(loss, CoordinateLoss) and loss.law.support == "real" and loss.law.order != 1.0
 
 
-def _bound(tilted: TiltedLoss, tilt: float, spacing: arb) -> _Bound:
-    loss, (values, reals) = tilted.loss, tilted.transform
-    whole = values[0].real
-    a = (1 - (abs(values[1]) / whole) ** 2) / spacing**2
-    s = arb(tilted.s)
-    b = (reals[-2] * reals[-1] / whole**2 - 1 - a.lower() * s**2) / s**4
-    low = (a.lower(), b.upper()) if a > 0 and b.is_finite() else None
-    return _Bound(tilted.count, low, *high_frequencies(loss, tilt, whole))
+def _log_bound(tilted: TiltedLoss, tilt: float, spacing: arb) -> Callable[[arb, arb | None], arb]:
+    """Return a bound of log |phi_i|, times the number of losses, between two frequencies or from one on."""
+    values, reals = tilted.transform
+    whole, s = values[0].real, arb(tilted.s)
+    slope = (1 - (abs(values[1]) / whole) ** 2) / spacing**2
+    a = slope.lower()
+    bend = (reals[-2] * reals[-1] / whole**2 - 1 - a * s**2) / s**4
+    b, falls = bend.upper(), slope > 0 and bend.is_finite()
+    high, gaussian = high_frequencies(tilted.loss, tilt, whole)
+
+    def between(first: arb, second: arb | None) -> arb:
+        found = -gaussian * first**2
+        if second is not None and falls:
+            most = (1 - (a - b * first**2) * first**2).max(1 - (a - b * second**2) * second**2)
+            found = found.min(most.max(2.0**-200).log() / 2)
+        for outside, variation in high:
+            most = outside + variation / first
+            if 0 < most < 1:
+                found = found.min(most.log())
+        return tilted.count * found
+
+    return between
 
 
 def high_frequencies(loss: Loss, tilt: float, whole: arb) -> tuple[tuple[tuple[arb, arb], ...], arb]:
@@ -247,7 +201,7 @@ def high_frequencies(loss: Loss, tilt: float, whole: arb) -> tuple[tuple[tuple[a
 
 def _variations(p: arb, d: arb, tilt: arb, whole: arb) -> tuple[tuple[arb, arb], ...]:
     """Return pairs of 1 - m and v, for several a."""
-    points = [arb(_FIRST_POINT * _STEP**i) for i in range(_NUMBER)]
+    points = [arb(0.01 * 1.05**i) for i in range(_NUMBER)]
     inside, between, variations = ([arb(0)] * (_NUMBER - 1) for _ in range(3))
     ends, first = [arb(0)] * _NUMBER, points[0]
     # Noise below the first point, and beyond the last one.
@@ -282,12 +236,12 @@ def _variations(p: arb, d: arb, tilt: arb, whole: arb) -> tuple[tuple[arb, arb],
     below = list(accumulate(between, initial=outside))
     for i in reversed(range(_NUMBER - 1)):
         mass, variation = mass + inside[i], variation + variations[i]
-        if i % _EACH == 0:
+        if i % 8 == 0:
             found.append(((1 - mass).min(below[i]).upper(), (variation + ends[i]).upper()))
     return tuple(found)
 
 
-def _integral_beyond(p: arb, d: arb, end: arb, tilt: arb) -> arb:
+def _integral_beyond(p: arb, d: arb, end: arb, tilt: arb | float) -> arb:
     """Bound the integral of exp(-z^p + tilt L) beyond a point, for a tilt of at least 0."""
     share = tilt * p * d * (1 + d / end) ** (p - 1) / end
     if not share < 1:
@@ -308,26 +262,16 @@ class Rule(NamedTuple):
         return self.size * 2 * largest * rho**-self.degree / (rho - 1)
 
 
-def gauss_rule(number: int) -> Rule:
-    """Return Gauss's rule for the integral from -1 to 1."""
-    return _gauss_rule(number, ctx.prec)
-
-
-def counting_rule(integers: int, number: int) -> Rule:
-    """Return the rule for the sum over so many integers, equally far apart from -1 to 1."""
-    return _counting_rule(integers, number, ctx.prec)
-
-
 @lru_cache(maxsize=256)
-def _gauss_rule(number: int, _bits: int) -> Rule:
-    """Return the rule, made once for each precision."""
+def gauss_rule(number: int, _bits: int) -> Rule:
+    """Return Gauss's rule for the integral from -1 to 1, made once for each working precision."""
     found = [arb.legendre_p_root(number, k, weight=True) for k in range(number)]
     return Rule(tuple(x for x, _ in found), tuple(w for _, w in found), 2 * number - 1, arb(4))
 
 
 @lru_cache(maxsize=256)
-def _counting_rule(integers: int, number: int, _bits: int) -> Rule:
-    """Return the rule, made once for each precision."""
+def counting_rule(integers: int, number: int, _bits: int) -> Rule:
+    """Return the rule for the sum over so many integers, equally far apart from -1 to 1, as `gauss_rule` does."""
     points = tuple(arb.cos_pi_fmpq(fmpq(2 * q + 1, 2 * number)) for q in range(number))
     # By symmetry the sums of odd degrees vanish.
     places = [arb(fmpq(2 * k, integers - 1)) - 1 for k in range(integers)]
@@ -390,20 +334,8 @@ class Transform(NamedTuple):
     reals: list[arb]
 
 
-class _Node(NamedTuple):
-    """A point x of a rule: its weight, x^p, and V there."""
-
-    weight: arb
-    power: arb
-    loss: arb
-
-
-class _Place(NamedTuple):
-    """The lower end of a block, rho of an ellipse around it, and how many points the rule has."""
-
-    low: float
-    rho: float
-    number: int
+# A point x of a rule: its weight, x^p, and V there.
+_Node: TypeAlias = tuple[arb, arb, arb]
 
 
 def summed_transform(law: NoiseLaw, size: float, line: Line) -> Transform:
@@ -415,13 +347,9 @@ def summed_transform(law: NoiseLaw, size: float, line: Line) -> Transform:
     else:
         normal = normaliser(law.order, law.scale)
         nodes, error = _on_integers(law.order, p, b, int(size), line)
-    return _total(nodes, error, normal, line)
-
-
-def _total(nodes: list[_Node], error: arb, normal: arb, line: Line) -> Transform:
-    """Add exp(-x^p + zeta V) and exp(-x^p - (1 + zeta) V) over all nodes, and divide by the normaliser."""
     if not error.is_finite():
         return Transform([acb(math.nan)] * (line.last + 1), [arb(math.nan)] * len(line.reals))
+    # exp(-x^p + zeta V) and exp(-x^p - (1 + zeta) V) are added over all nodes, and divided by the normaliser.
     tilt, turn = arb(line.tilt), 1 + 2 * arb(line.tilt)
     # exp(i k spacing V) for all k, as products of two factors each: one product of matrices adds all nodes.
     steps = math.isqrt(line.last) + 1
@@ -438,18 +366,12 @@ def _total(nodes: list[_Node], error: arb, normal: arb, line: Line) -> Transform
             left[i].append(rotated * first)
             left[steps + i].append(rotated * second)
             rotated *= unit
-        giant = acb(1)
-        row = [giant]
-        for _ in range(steps):
-            giant *= rotated
-            row.append(giant)
-        right.append(row)
+        right.append(list(accumulate([rotated] * steps, operator.mul, initial=acb(1))))
         for j, difference in enumerate(differences):
             rise = (difference * v).exp()
             totals[j] += first * rise + second / rise
     product = acb_mat(left) * acb_mat(right)
-    rest = (error / normal).upper()
-    off = arb(0, rest)
+    off = arb(0, (error / normal).upper())
     values = []
     for k in range(line.last + 1):
         j, i = divmod(k, steps)
@@ -459,17 +381,16 @@ def _total(nodes: list[_Node], error: arb, normal: arb, line: Line) -> Transform
 
 def _node(p: arb, x: arb, d: arb, weight: arb, inner: bool = False) -> _Node:
     here = power(x, p)
-    return _Node(weight, here, (power(d - x, p) if inner else (x + d) ** p) - here)
+    return weight, here, (power(d - x, p) if inner else (x + d) ** p) - here
 
 
-def _largest(p: arb, d: arb, c: arb, wide: arb, tall: arb, line: Line, inner: bool) -> arb:
+def _largest(p: arb, d: arb, c: arb, r: arb, rho: arb, line: Line, inner: bool) -> arb:
     """Bound |exp(-x^p + zeta V)| on an ellipse, for all points of the line and their mirror images."""
+    wide, tall = r * (rho + 1 / rho) / 2, r * (rho - 1 / rho) / 2
     far = c + wide
-    if not c > wide:
+    if not c > wide or (inner and not far < d):
         return arb(math.inf)
     if inner:
-        if not far < d:
-            return arb(math.inf)
         return (far**p + 2 * d**p * (1 + arb(line.right)) + 2 * p * d ** (p - 1) * tall * line.top).exp()
     alpha = (tall / (c**2 - wide**2).sqrt()).atan()
     quarter = arb.pi() / 2
@@ -480,14 +401,6 @@ def _largest(p: arb, d: arb, c: arb, wide: arb, tall: arb, line: Line, inner: bo
         turned = arb(line.along) + line.top * ((p - 1) * alpha).sin()
         return (exponent + high * turned.max(arb(line.right))).exp()
     return (exponent + high * line.modulus).exp()
-
-
-def _beyond(p: arb, d: arb, end: arb, line: Line) -> arb:
-    """Bound the integral of the same beyond an end."""
-    share = line.right * p * d * (1 + d / end) ** (p - 1) / end
-    if not share < 1:
-        return arb(math.inf)
-    return (-(1 - share) * end**p).exp() / ((1 - share) * p * end ** (p - 1))
 
 
 def _on_reals(order: float, p: arb, d: arb, line: Line) -> tuple[list[_Node], arb]:
@@ -503,14 +416,12 @@ def _on_reals(order: float, p: arb, d: arb, line: Line) -> tuple[list[_Node], ar
         scale = float(d) / used[0] if inner else 1.0
         edge = d / 2 if inner else arb(top)
         if not inner:
-            error += _beyond(p, d, edge, line)
+            error += _integral_beyond(p, d, edge, line.right)
         # Blocks follow each other without a gap, from the edge down.
         for low, rho, number in places:
             bottom = arb(scale * low)
-            c, r, rule = (edge + bottom) / 2, (edge - bottom) / 2, gauss_rule(number)
-            ellipse = arb(rho)
-            wide, tall = r * (ellipse + 1 / ellipse) / 2, r * (ellipse - 1 / ellipse) / 2
-            error += r * rule.error(_largest(p, d, c, wide, tall, line, inner), ellipse)
+            c, r, rule = (edge + bottom) / 2, (edge - bottom) / 2, gauss_rule(number, ctx.prec)
+            error += r * rule.error(_largest(p, d, c, r, arb(rho), line, inner), arb(rho))
             nodes += [_node(p, c + r * x, d, r * w, inner) for x, w in zip(rule.points, rule.weights, strict=True)]
             edge = bottom
         # From there on the integrand is taken as that at 0.
@@ -535,16 +446,15 @@ def _on_integers(order: float, p: arb, b: arb, size: int, line: Line) -> tuple[l
             if rho == 0.0:
                 nodes += [_node(p, k / b, d, arb(1)) for k in range(start, start + number)]
                 continue
-            rule, ellipse = counting_rule(number, _POINTS), arb(rho)
+            rule = counting_rule(number, _POINTS, ctx.prec)
             c, r = (2 * start + number - 1) / (2 * b), (number - 1) / (2 * b)
-            wide, tall = r * (ellipse + 1 / ellipse) / 2, r * (ellipse - 1 / ellipse) / 2
-            error += rule.error(_largest(p, d, c, wide, tall, line, inner=False), ellipse)
+            error += rule.error(_largest(p, d, c, r, arb(rho), line, inner=False), arb(rho))
             nodes += [_node(p, c + r * x, d, w) for x, w in zip(rule.points, rule.weights, strict=True)]
         first *= 2
         if first > _MOST_INTEGERS * _FIRST:
             return [], arb(math.inf)
     # The sum from `first` on is at most the integral from the integer before it.
-    return nodes, 2 * (error + b * _beyond(p, d, (first - 1) / b, line))
+    return nodes, 2 * (error + b * _integral_beyond(p, d, (first - 1) / b, line.right))
 
 
 # What follows chooses in floats; the bounds above hold whatever it returns.
@@ -570,9 +480,10 @@ def _end(order: float, d: float, right: float) -> float:
 
 
 def _log_largest(
-    order: float, d: float, right: float, along: float, top: float, c: float, wide: float, tall: float, inner: bool
+    order: float, d: float, right: float, along: float, top: float, c: float, r: float, rho: float, inner: bool
 ) -> float:
     """Return about the logarithm of `_largest`."""
+    wide, tall = r * (rho + 1.0 / rho) / 2.0, r * (rho - 1.0 / rho) / 2.0
     far = c + wide
     if c <= wide or (inner and far >= d):
         return math.inf
@@ -589,16 +500,18 @@ def _log_largest(
 @lru_cache(maxsize=512)
 def _places(
     order: float, d: float, right: float, along: float, turn: float, inner: bool
-) -> tuple[float, tuple[_Place, ...], bool]:
-    """Return where blocks start, and those from there down, with few nodes; and whether their errors are small."""
+) -> tuple[float, tuple[tuple[float, float, int], ...], bool]:
+    """Return where blocks start, those from there down with few nodes, and whether their errors are small.
+
+    Of a block: its lower end, rho of an ellipse around it, and how many points the rule has.
+    """
     start = top = 0.5 * d if inner else _end(order, d, right)
     least = top
     while (1.0 + right + turn) * (least ** (order + 1.0) + order * least**2 * (least + d) ** (order - 1.0)) > _SMALL:
         least *= 0.9
-    found: list[_Place] = []
-    fine = True
+    found, fine = [], True
     while top > least:
-        best, cost = _Place(max(top / 1.05, least), 2.0, 40), math.inf
+        best, cost = (max(top / 1.05, least), 2.0, 40), math.inf
         for ratio in _RATIOS:
             if cost < math.inf and ratio < 1.1:
                 break
@@ -608,16 +521,15 @@ def _places(
             limit = 1.0 / y + math.sqrt(1.0 / y**2 - 1.0)
             for part in _PARTS:
                 rho = 1.0 + part * (limit - 1.0)
-                wide, tall = r * (rho + 1.0 / rho) / 2.0, r * (rho - 1.0 / rho) / 2.0
-                size = _log_largest(order, d, right, along, turn, c, wide, tall, inner)
+                size = _log_largest(order, d, right, along, turn, c, r, rho, inner)
                 if size < 200.0:
                     bits = math.log2(8.0 * r / (rho - 1.0) / _SMALL) + size * 1.4427
                     number = max(math.ceil((bits / math.log2(rho) + 1.0) / 2.0), 1)
                     if number <= 40 and (number + 1) / math.log(top / low) < cost:
-                        best, cost = _Place(low, rho, number), (number + 1) / math.log(top / low)
+                        best, cost = (low, rho, number), (number + 1) / math.log(top / low)
         found.append(best)
         fine = fine and cost < math.inf
-        top = best.low
+        top = best[0]
     return start, tuple(found), fine
 
 
@@ -631,8 +543,7 @@ def _divided(order: float, d: float, b: float, first: int, line: Line) -> list[t
             limit = c / r + math.sqrt((c / r) ** 2 - 1.0)
 
             def bits(rho: float, c: float = c, r: float = r) -> float:
-                wide, tall = r * (rho + 1.0 / rho) / 2.0, r * (rho - 1.0 / rho) / 2.0
-                size = _log_largest(order, d, line.right, line.along, top, c, wide, tall, False)
+                size = _log_largest(order, d, line.right, line.along, top, c, r, rho, False)
                 return (_POINTS - 1) * math.log2(rho) - 1.4427 * size
 
             rho = max((1.0 + part * (limit - 1.0) for part in _PARTS), key=bits)
@@ -649,72 +560,58 @@ def transform(loss: Loss, line: Line) -> Transform:
     """Enclose M at all points of a line, which lies to the right of -1/2."""
     if not line.tilt > -0.5:
         raise ArgumentError("tilt", line.tilt, "must be above -1/2")
-    if isinstance(loss, ResponseLoss):
-        return _closed(line, _of_response(loss))
-    d = arb(loss.size) / arb(loss.law.scale)
-    if loss.law.order == 1.0:
-        return _closed(line, _of_laplace(d) if loss.law.support == "real" else _of_integer_laplace(loss, d))
-    if loss.law.order == 2.0:
-        return _closed(line, lambda zeta: (d**2 * zeta * (1 + zeta)).exp() * _ratio(loss, zeta))
-    return summed_transform(loss.law, loss.size, line)
-
-
-def _closed(line: Line, value: Callable[[acb], acb]) -> Transform:
+    value = _closed_form(loss)
+    if value is None:
+        assert isinstance(loss, CoordinateLoss)
+        return summed_transform(loss.law, loss.size, line)
     points = [acb(arb(line.tilt), line.spacing * k) for k in range(line.last + 1)]
     # M(zeta) = M(-1 - zeta).
     reals = [value(acb(arb(real) if real > -0.5 else -1 - arb(real))).real for real in line.reals]
     return Transform([value(point) for point in points], reals)
 
 
-def _of_response(loss: ResponseLoss) -> Callable[[acb], acb]:
-    if loss.delta != 0.0:
-        raise ArgumentError("delta", loss.delta, "must be 0: an infinite loss has no transform")
-    e = arb(loss.epsilon)
-    truth = 1 / (1 + (-e).exp())
-    return lambda zeta: truth * (zeta * e).exp() + (1 - truth) * (-zeta * e).exp()
+def _closed_form(loss: Loss) -> Callable[[acb], acb] | None:
+    """Return M as a function of zeta; None where there is no closed form."""
+    if isinstance(loss, ResponseLoss):
+        if loss.delta != 0.0:
+            raise ArgumentError("delta", loss.delta, "must be 0: an infinite loss has no transform")
+        e = arb(loss.epsilon)
+        truth = 1 / (1 + (-e).exp())
+        return lambda zeta: truth * (zeta * e).exp() + (1 - truth) * (-zeta * e).exp()
+    d, fall, size = arb(loss.size) / arb(loss.law.scale), -1 / arb(loss.law.scale), int(loss.size)
+    q = fall.exp()
 
-
-def _of_laplace(d: arb) -> Callable[[acb], acb]:
-    def value(zeta: acb) -> acb:
+    def of_laplace(zeta: acb) -> acb:
         # The two atoms, and between them losses d - 2 x of noise -x.
         turn = 1 + 2 * zeta
         return ((zeta * d).exp() * (1 - (-turn * d).expm1() / turn) + (-(1 + zeta) * d).exp()) / 2
 
-    return value
-
-
-def _of_integer_laplace(loss: CoordinateLoss, d: arb) -> Callable[[acb], acb]:
-    fall, size = -1 / arb(loss.law.scale), int(loss.size)
-    q = fall.exp()
-
-    def value(zeta: acb) -> acb:
+    def of_integer_laplace(zeta: acb) -> acb:
         ratio = (fall * (1 + 2 * zeta)).exp()
         between = (1 - q) * (ratio - ratio**size) / (1 - ratio)
         return ((zeta * d).exp() * (1 + between) + (-(1 + zeta) * d).exp()) / (1 + q)
 
-    return value
+    def of_gaussian(zeta: acb) -> acb:
+        ratio = acb(1)
+        if loss.law.support == "integer":
+            # Of two theta functions: the sum over m >= 1 of exp(-(pi b m)^2 + 2 pi m |Im zeta| size) is at most that
+            # over powers of its first term.
+            first = (-((arb.pi() * arb(loss.law.scale)) ** 2) + 2 * arb.pi() * abs(zeta.imag) * arb(loss.size)).exp()
+            off = arb(0, (2 * first / (1 - first)).upper()) if first < 0.5 else arb(math.nan)
+            ratio = acb(1 + off, off) / (1 + off)
+        return (d**2 * zeta * (1 + zeta)).exp() * ratio
 
-
-def _ratio(loss: CoordinateLoss, zeta: acb) -> acb:
-    """Return 1 on the reals, and on the integers the ratio of two theta functions."""
-    if loss.law.support == "real":
-        return acb(1)
-    b, size = arb(loss.law.scale), arb(loss.size)
-    # The sum over m >= 1 of exp(-(pi b m)^2 + 2 pi m |Im zeta| size) is at most that over powers of its first term.
-    first = (-((arb.pi() * b) ** 2) + 2 * arb.pi() * abs(zeta.imag) * size).exp()
-    if not first < 0.5:
-        return acb(math.nan)
-    most = 2 * first / (1 - first)
-    off = arb(0, most.upper())
-    return acb(1 + off, off) / (1 + off)
+    if loss.law.order == 1.0:
+        return of_laplace if loss.law.support == "real" else of_integer_laplace
+    return of_gaussian if loss.law.order == 2.0 else None
 
 
 # Factors of the weights are integers times 2^-_WEIGHT_BITS.
 _WEIGHT_BITS = 96
 
 
-def laid_sum(losses: Sequence[CountedLoss], layout: SumLayout) -> LossDistribution:
-    """Lay the sum of finite losses on a grid; the layout decides how tight the bounds are, never whether they hold."""
+def discretize_sum(losses: Sequence[CountedLoss], layout: SumLayout) -> LossDistribution:
+    """Discretize the sum of finite losses; the layout decides how tight the bounds are, never whether they hold."""
     step, tilt, number = arb(layout.step), arb(layout.tilt), layout.points
     period = step * number
     spacing = 2 * arb.pi() / period
@@ -727,22 +624,34 @@ def laid_sum(losses: Sequence[CountedLoss], layout: SumLayout) -> LossDistributi
         last = layout.further if i == layout.followed else layout.frequencies
         line = Line(tilt=layout.tilt, spacing=spacing, last=last, reals=reals)
         tilted.append(TiltedLoss(counted.loss, counted.count, transform(counted.loss, line), s))
-    level = _level(tilted, None)
-    shape = [_product(tilted, k) for k in range(layout.frequencies + 1)]
-    kernels = [_kernel(acb(tilt, spacing * k), step) for k in range(layout.frequencies + 1)]
-    coefficients = [value * kernel / period for value, kernel in zip(shape, kernels, strict=True)]
+
+    def logarithm(values: Iterable[arb]) -> arb:
+        """Return log M of the sum from M of each loss."""
+        return sum((one.count * value.log() for one, value in zip(tilted, values, strict=True)), arb(0))
+
+    level = logarithm(one.transform.values[0].real for one in tilted)
+    below = logarithm(one.transform.reals[0] for one in tilted)
+    above = logarithm(one.transform.reals[1] for one in tilted)
+    kernels = []
+    for k in range(layout.frequencies + 1):
+        zeta = acb(tilt, spacing * k)
+        rising, falling = (zeta * step).expm1(), -(-(1 + zeta) * step).expm1()
+        kernels.append(rising * falling / (-(-step).expm1() * zeta * (1 + zeta)))
+    coefficients = [_product(tilted, k) * kernel / period for k, kernel in enumerate(kernels)]
 
     ranges = decay(tilted, layout.tilt, spacing, spacing * (layout.further + 1))
+    alone = tilted[layout.followed]
     followed = [
-        Range(spacing * k, spacing * k, _modulus(tilted[layout.followed], k))
+        Range(spacing * k, spacing * k, abs(alone.phi(k)).upper() ** alone.count)
         for k in range(layout.frequencies + 1, layout.further + 1)
     ]
     left_out = _left_out([*followed, *ranges], kernels[0].real, step, tilt, spacing) / period
-    inexact = coefficients[0].real.rad() + 2 * sum((_radius(value) for value in coefficients[1:]), arb(0))
+    radii = [value.real.rad() + value.imag.rad() for value in coefficients[1:]]
+    inexact = coefficients[0].real.rad() + 2 * sum(radii, arb(0))
     low, high = layout.low * step, (layout.low + number - 1) * step
-    lowest = (_level(tilted, 0) - level + (tilt - layout.below) * low).exp()
-    highest = (_level(tilted, 1) - level + (tilt - layout.above) * high).exp()
-    infinite = (_level(tilted, 1) - layout.above * high).exp()
+    lowest = (below - level + (tilt - layout.below) * low).exp()
+    highest = (above - level + (tilt - layout.above) * high).exp()
+    infinite = (above - layout.above * high).exp()
     if not (left_out + inexact < 1 and coefficients[0].real < 1 and lowest < 1 and highest < 1 and infinite < 1):
         raise CertificateError("the sum of the losses does not fit the grid")
 
@@ -770,32 +679,9 @@ def laid_sum(losses: Sequence[CountedLoss], layout: SumLayout) -> LossDistributi
     )
 
 
-def _level(losses: Sequence[TiltedLoss], real: int | None) -> arb:
-    """Return the logarithm of M at the tilt, or at a real point of the lines."""
-    found = arb(0)
-    for one in losses:
-        found += one.count * (one.transform.values[0].real if real is None else one.transform.reals[real]).log()
-    return found
-
-
 def _product(losses: Sequence[TiltedLoss], k: int) -> acb:
-    """Return phi at a frequency."""
-    found = acb(1)
-    if k:
-        for one in losses:
-            found *= (one.transform.values[k] / one.transform.values[0].real) ** one.count
-    return found
-
-
-def _modulus(one: TiltedLoss, k: int) -> arb:
-    """Bound |phi| at a frequency by the factor of one kind of loss."""
-    return abs(one.transform.values[k] / one.transform.values[0].real).upper() ** one.count
-
-
-def _kernel(zeta: acb, step: arb) -> acb:
-    """Return K(zeta)."""
-    rising, falling = (zeta * step).expm1(), -(-(1 + zeta) * step).expm1()
-    return rising * falling / (-(-step).expm1() * zeta * (1 + zeta))
+    """Return phi of the sum at a frequency."""
+    return math.prod((one.phi(k) ** one.count for one in losses), start=acb(1)) if k else acb(1)
 
 
 def _left_out(ranges: Sequence[Range], first: arb, step: arb, tilt: arb, spacing: arb) -> arb:
@@ -809,10 +695,6 @@ def _left_out(ranges: Sequence[Range], first: arb, step: arb, tilt: arb, spacing
         else:
             total += bound * first.min(falling) * (1 + (end - start) / spacing)
     return 2 * total
-
-
-def _radius(value: acb) -> arb:
-    return value.real.rad() + value.imag.rad()
 
 
 def _ceil(x: arb) -> int:
@@ -847,8 +729,7 @@ def _weights(coefficients: Sequence[acb], low: int, number: int) -> fmpz_poly:
 
 def _root(k: int, number: int) -> acb:
     """Return e^(2 pi i k / number)."""
-    turn = fmpq(2 * (k % number), number)
-    sine, cosine = arb.sin_cos_pi_fmpq(turn)
+    sine, cosine = arb.sin_cos_pi_fmpq(fmpq(2 * (k % number), number))
     return acb(cosine, sine)
 
 

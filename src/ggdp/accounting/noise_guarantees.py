@@ -1,16 +1,18 @@
-"""The other direction: the delta of a noise for an epsilon, the epsilon for a delta, each between two proved floats.
+"""The guarantee of a given noise: its delta for an epsilon, the epsilon for a delta, each between two proved floats.
 
-What is claimed, and its proof, is in `ggdp.accounting.profile`; here are their grids, and the search for epsilon.
-
-The guarantee of a noise whose scale was chosen by somebody else.
+What is claimed, and its proof, is in `ggdp.accounting.profile`; here are the grids, and the search for epsilon.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import cached_property
+
+from attrs import frozen
 
 from ggdp import _validate
+from ggdp.accounting.composition import losses_of
 from ggdp.accounting.profile import (
     LEAST_EPSILON,
     Between,
@@ -28,22 +30,15 @@ from ggdp.calibration.search import Proposal, passing_end
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
 from ggdp.proofs.bounded import BoundedLoss
-from ggdp.proofs.noise_law import NoiseLaw
+from ggdp.proofs.losses import CountedLoss
+from ggdp.proofs.noise_law import NoiseLaw, Support
 from ggdp.proofs.several_coordinates import CornerDelta
-from ggdp.proofs.worst_case import Question, require_integers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ggdp.proofs.noise_law import Support
-    from ggdp.proofs.worst_case import Change
-
+from ggdp.proofs.worst_case import Change, Question, require_integers
 
 MOST_EPSILON = 1e8
-EXACT_TOLERANCE = 1e-13
-GRID_TOLERANCE = 1e-5
 FIRST_STRIDE = 1e-3
-SMALLEST = math.ulp(0.0)
+# What noise keeps by itself is stated at this delta.
+DELTA = 1e-6
 
 
 def delta_between(noisy: NoisyQuery, epsilon: float) -> Between:
@@ -55,11 +50,10 @@ def epsilon_above(noisy: NoisyQuery, delta: float, *, guess: float = 1.0) -> flo
     """Return the upper end of `epsilon_between`, in less time."""
     if delta == 0.0:
         return pure_between(noisy)[1]
-    tolerance = EXACT_TOLERANCE if noisy.is_exact else GRID_TOLERANCE
     several = next((change for change in noisy.case.dominating_at_every_order if not change.is_single), None)
     if not noisy.is_exact and several is not None:
         guess = _estimate(noisy, several, delta, guess)
-    return _crossing(lambda eps: upper_delta(noisy, eps, with_layout), delta, guess, tolerance)[1]
+    return _crossing(noisy, upper_delta, delta, guess)[1]
 
 
 def _estimate(noisy: NoisyQuery, several: Change, delta: float, guess: float) -> float:
@@ -88,25 +82,24 @@ def epsilon_between(noisy: NoisyQuery, delta: float, *, guess: float = 1.0) -> B
     """Return two floats with eps(delta) between them; infinite where no epsilon has this delta."""
     if delta == 0.0:
         return pure_between(noisy)
-    tolerance = EXACT_TOLERANCE if noisy.is_exact else GRID_TOLERANCE
     upper = epsilon_above(noisy, delta, guess=guess)
-    near = upper if 0.0 < upper < math.inf else guess
-    lower, _ = _crossing(lambda eps: lower_delta(noisy, eps, with_layout), delta, near, tolerance)
+    lower, _ = _crossing(noisy, lower_delta, delta, upper if 0.0 < upper < math.inf else guess)
     return min(lower, upper), upper
 
 
-def _crossing(delta_at: Callable[[float], float], delta: float, guess: float, tolerance: float) -> Between:
+def _crossing(noisy: NoisyQuery, bound: Callable[..., float], delta: float, guess: float) -> Between:
     """Return two epsilons close together, with a falling bound of delta above the level at one and not at the other."""
-    failed = 0.0
+    tolerance, failed = 1e-13 if noisy.is_exact else 1e-5, 0.0
 
     def excess(epsilon: float) -> float:
         nonlocal failed
-        value = delta_at(epsilon)
+        value = bound(noisy, epsilon, with_layout)
         if value > delta:
             failed = max(failed, epsilon)
         # The logarithm only leads the search: passing is decided by the floats themselves.
-        distance = math.log(max(value, SMALLEST)) - math.log(max(delta, SMALLEST))
-        return max(distance, math.ulp(0.0)) if value > delta else min(distance, 0.0)
+        least = math.ulp(0.0)
+        distance = math.log(max(value, least)) - math.log(max(delta, least))
+        return max(distance, least) if value > delta else min(distance, 0.0)
 
     failing, passing, stride = 0.0, guess, FIRST_STRIDE
     if excess(passing) > 0.0:
@@ -122,10 +115,6 @@ def _crossing(delta_at: Callable[[float], float], delta: float, guess: float, to
         failing = below
     passing = passing_end(excess, failing, passing, tolerance=tolerance, resolution=1e-15)
     return failed, passing
-
-
-# A bound that is proved by a convolution is stated a little above what was found.
-_ABOVE = 1.0 + 1e-8
 
 
 def guarantee_of(
@@ -180,14 +169,9 @@ def guarantee_of(
     >>> print(ggdp.guarantee_of(order=1, scale=2.0, sensitivity=one, support="integer", delta=0))
     0.5-DP under add-remove neighbours
     """
-    if not isinstance(sensitivity, Sensitivity):
-        raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
     if (delta is None) == (epsilon is None):
         raise ArgumentError("delta", delta, "give either delta or epsilon, and the other one is found")
-    law = NoiseLaw(order=order, scale=scale, support=support)
-    if support == "integer":
-        require_integers(sensitivity)
-    noisy = NoisyQuery(law, sensitivity)
+    noisy = _noisy_query(order, scale, sensitivity, support)
     if epsilon is not None:
         kept = _validate.positive(epsilon=epsilon)
         slack = delta_between(noisy, kept)[1]
@@ -200,7 +184,7 @@ def guarantee_of(
         kept = epsilon_above(noisy, slack)
         if math.isinf(kept):
             raise UnattainableError(
-                f"no epsilon is proved for delta = {slack!r} at order = {law.order!r}; use a larger delta"
+                f"no epsilon is proved for delta = {slack!r} at order = {noisy.law.order!r}; use a larger delta"
             )
         # A guarantee has an epsilon above 0; any epsilon implies a larger one.
         kept = max(kept, math.ulp(0.0))
@@ -209,33 +193,107 @@ def guarantee_of(
     return ApproxDP(kept, slack, sensitivity.neighbours)
 
 
-def calibration_of_law(law: NoiseLaw, sensitivity: Sensitivity, *, delta: float) -> Calibration:
-    """Return the calibration of a noise without bounds whose scale is given: what it keeps at a delta, with its proof.
+@frozen(init=False, kw_only=True)
+class Noise:
+    """Noise of a given order and scale on a query: a part of `ggdp.compose`, and of a ledger.
 
-    Raises
-    ------
-    UnattainableError
-        If nothing is proved of it.
+    Parameters
+    ----------
+    order : float
+        Order of the noise, at least 1: 1 is Laplace, 2 is Gaussian.
+    scale, std : float
+        Exactly one of them: the scale, or the standard deviation that the noise has on the reals. At order 2 the scale
+        is the square root of 2 times the standard deviation.
+    sensitivity : Sensitivity
+        How much one person can change the query.
+    support : {"real", "integer"}, default "real"
+        Where the noise lives.
+
+    Notes
+    -----
+    This describes noise that was added elsewhere, or will be; it draws none. It is composed by the exact losses of its
+    worst case (`ggdp.compose`), and `guarantee` is what it keeps by itself.
 
     Examples
     --------
-    >>> from ggdp import Sensitivity
-    >>> law = NoiseLaw(order=3, scale=20.0, support="integer")
-    >>> print(calibration_of_law(law, Sensitivity.histogram(), delta=1e-6).guarantee)
-    (0.595, 1e-06)-aDP under add-remove neighbours
+    >>> import ggdp
+    >>> one = ggdp.Sensitivity.disjoint(1)
+    >>> laplace = ggdp.Noise(order=1, scale=3, sensitivity=one)
+    >>> gaussian = ggdp.Noise(order=2, std=5, sensitivity=one)
+    >>> lower, upper = ggdp.compose([(laplace, 40), gaussian]).delta(10)
+    >>> print(f"{lower:.7e} {upper:.7e}")
+    2.2396632e-06 2.2396632e-06
     """
+
+    order: float
+    scale: float
+    sensitivity: Sensitivity
+    support: Support
+
+    def __init__(
+        self,
+        *,
+        order: float,
+        scale: float | None = None,
+        std: float | None = None,
+        sensitivity: Sensitivity,
+        support: Support = "real",
+    ) -> None:
+        if (scale is None) == (std is None):
+            raise ArgumentError("scale", scale, "give either `scale` or `std`")
+        if scale is None:
+            p = _validate.order(order=order)
+            scale = _validate.positive(std=std) * math.exp((math.lgamma(1.0 / p) - math.lgamma(3.0 / p)) / 2.0)
+        noisy = _noisy_query(order, scale, sensitivity, support)
+        self.__attrs_init__(
+            order=noisy.law.order, scale=noisy.law.scale, sensitivity=sensitivity, support=noisy.law.support
+        )
+
+    @property
+    def described(self) -> str:
+        """The noise in a few words, such as "Laplace noise of scale 3"."""
+        name = {1.0: "Laplace noise", 2.0: "Gaussian noise"}.get(self.order, f"noise of order {self.order:g}")
+        return f"{name} of scale {self.scale:g}"
+
+    @cached_property
+    def guarantee(self) -> PureDP | ApproxDP:
+        """What it keeps by itself: pure DP at order 1, else approximate DP with a delta of 1e-6."""
+        delta = 0.0 if self.order == 1.0 else DELTA
+        return guarantee_of(
+            order=self.order, scale=self.scale, sensitivity=self.sensitivity, support=self.support, delta=delta
+        )
+
+    @cached_property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that together dominate it."""
+        noisy = _noisy_query(self.order, self.scale, self.sensitivity, self.support)
+        return losses_of(noisy.law, noisy.case, self.guarantee)
+
+
+def _noisy_query(order: float, scale: float, sensitivity: Sensitivity, support: Support) -> NoisyQuery:
+    if not isinstance(sensitivity, Sensitivity):
+        raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
+    law = NoiseLaw(order=order, scale=scale, support=support)
+    if support == "integer":
+        require_integers(sensitivity)
+    return NoisyQuery(law, sensitivity)
+
+
+def calibration_of_law(law: NoiseLaw, sensitivity: Sensitivity, *, delta: float) -> Calibration:
+    """Return the calibration of unbounded noise whose scale is given: what it keeps at a delta, with its proof."""
     kept = guarantee_of(order=law.order, scale=law.scale, sensitivity=sensitivity, support=law.support, delta=delta)
-    goal = kept if delta == 0.0 else ApproxDP(kept.epsilon * _ABOVE, delta)
+    # A bound that is proved by a convolution is stated a little above what was found.
+    goal = kept if delta == 0.0 else ApproxDP(kept.epsilon * (1.0 + 1e-8), delta)
     question = Question(goal=goal, sensitivity=sensitivity, order=law.order, support=law.support)
     for requirement in question.requirements():
         bound = requirement.bound
         if bound.layout_type is None:
-            proposal = Proposal(bound, law, bound.enclose(law))
+            found = bound.enclose(law)
         else:
-            laid, bits = with_layout(bound, law)  # type: ignore[arg-type]
-            proposal = Proposal(laid, law, laid.at_precision(law, bits))
-        if proposal.bound.stated(proposal.found, requirement.target) is not None:
-            return calibration_of(question, requirement, proposal, method="tight")
+            bound, bits = with_layout(bound, law)  # type: ignore[arg-type]
+            found = bound.at_precision(law, bits)
+        if bound.stated(found, requirement.target) is not None:
+            return calibration_of(question, requirement, Proposal(bound, law, found), method="tight")
     raise UnattainableError(f"nothing is proved of noise of order {law.order!r} and scale {law.scale!r} for this query")
 
 

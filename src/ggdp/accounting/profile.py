@@ -1,4 +1,4 @@
-"""The other direction: the delta of a noise for an epsilon, the epsilon for a delta, each between two proved floats.
+"""The privacy profile of a noise: bounds of its delta for an epsilon, proved from both sides.
 
 ==========  ===========================================================================================
 delta(eps)  the largest of P(A) - e^eps Q(A) over all sets A and all moves that the sensitivity allows
@@ -32,21 +32,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from flint import arb
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.errors import CertificateError
+from ggdp.privacy.sensitivity import Sensitivity
+from ggdp.proofs.bound import Enclosure
+from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.one_coordinate import IntegerShiftDelta, ShiftDelta
 from ggdp.proofs.several_coordinates import CornerDelta
 from ggdp.proofs.worst_case import ATTAINED, WorstCase
-
-if TYPE_CHECKING:
-    from ggdp.privacy.sensitivity import Sensitivity
-    from ggdp.proofs.bound import Enclosure
-    from ggdp.proofs.noise_law import NoiseLaw
-
 
 Between: TypeAlias = tuple[float, float]
 # Chooses a layout for a bound that is proved by a convolution, and the precision; nothing of it is trusted.
@@ -112,14 +109,13 @@ def _reflected(epsilon: float, delta: float) -> arb:
 
 def upper_delta(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> float:
     """Return a float that delta(epsilon) is not above, for any finite epsilon."""
-    if epsilon < -LEAST_EPSILON:
-        with BALLS, working_precision(_PRECISION):
-            return min(upper_float(_reflected(epsilon, _most(noisy, -epsilon, lay_out))), 1.0)
-    if epsilon < LEAST_EPSILON:
-        with BALLS, working_precision(_PRECISION):
-            more = arb(LEAST_EPSILON).exp() - arb(epsilon).exp()
-            return min(upper_float(arb(_most(noisy, LEAST_EPSILON, lay_out)) + more), 1.0)
-    return _most(noisy, epsilon, lay_out)
+    most = _most(noisy, max(abs(epsilon), LEAST_EPSILON), lay_out)
+    if epsilon >= LEAST_EPSILON:
+        return most
+    with BALLS, working_precision(_PRECISION):
+        if epsilon < -LEAST_EPSILON:
+            return min(upper_float(_reflected(epsilon, most)), 1.0)
+        return min(upper_float(arb(most) + (arb(LEAST_EPSILON).exp() - arb(epsilon).exp())), 1.0)
 
 
 def lower_delta(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> float:
@@ -140,8 +136,8 @@ def _most(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> float:
         return 0.0
     for one in case.applicable("approximate", epsilon):
         if one.bound.layout_type is not None:
-            laid, bits = _laid_out(one.bound, law, lay_out)
-            found.append(laid.at_precision(law, bits).upper)
+            planned, bits = _with_layout(one.bound, law, lay_out)
+            found.append(planned.at_precision(law, bits).upper)
         elif one.bound.quantity == "delta":
             found.append(one.bound.enclose(law).upper)
     return min(found)
@@ -154,19 +150,19 @@ def _least(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> float:
         if change.is_single:
             found.append(shift_delta(law, change.sizes[0][0], epsilon).lower)
         elif not case.is_single:
-            laid, bits = _laid_out(CornerDelta(corner=change.sizes, epsilon=epsilon), law, lay_out)
-            found.append(laid.lower(law, bits))
+            planned, bits = _with_layout(CornerDelta(corner=change.sizes, epsilon=epsilon), law, lay_out)
+            found.append(planned.lower(law, bits))
     if case.is_single and case.is_attained and noisy.sensitivity.moving > 1:
         found.append(shift_delta(law, noisy.sensitivity.lp(2) * ATTAINED, epsilon).lower)
     return max(found)
 
 
-def _laid_out(asked: Any, law: NoiseLaw, lay_out: LayOut) -> tuple[Any, int]:  # noqa: ANN401 - any bound with a layout
+def _with_layout(bound: Any, law: NoiseLaw, lay_out: LayOut) -> tuple[Any, int]:  # noqa: ANN401 - any bound with one
     """Return a bound with a layout, and the precision of its proof."""
-    laid, bits = lay_out(asked, law)
-    if laid.claim != asked:
+    planned, bits = lay_out(bound, law)
+    if planned.claim != bound:
         raise CertificateError("the layout is of another corner")
-    return laid, bits
+    return planned, bits
 
 
 def shift_delta(law: NoiseLaw, size: float, epsilon: float) -> Enclosure:

@@ -1,40 +1,42 @@
-"""Sums over many integers, and integrals, of the weights of a Renyi divergence, by Taylor polynomials on blocks.
+"""Renyi and concentrated guarantees of a noise, each between two proved floats.
 
-=======  =============================================================================================
-p, b, D  order and scale of the noise, and a whole number by which it is shifted; d = D / b
-h(x)     (alpha - 1) |x + d|^p - alpha |x|^p, with x in units of the scale; x = k / b at the integer k
-u        distance of x from the last place before it where h is not analytic, 0 or -d: x = u on the right
-         of 0, x = -u between -d and 0, x = -d - u on the left of -d
-c, r     middle and half-width of a block of integers, in units of the scale; it has 2 L + 1 integers
-rho      the radius of a disc around c is rho times r
-=======  =============================================================================================
+========  ===============================================================================================
+p, b, D   order and scale of the noise, and how far a coordinate moves: on the integers a whole number
+alpha     order of the divergence, above 1
+d         D / b, the shift in units of the scale; ||d||_2 of all coordinates at order 2
+h(x)      (alpha - 1) |x + d|^p - alpha |x|^p, with x in units of the scale; x = k / b at the integer k
+x*        where h is largest: d / ((alpha / (alpha - 1))^(1/(p-1)) - 1), and 0 at p = 1
+M         mean of e^((alpha - 1) L) over the noise, with its loss L(x) = |x + d|^p - |x|^p
+          reals: Integral e^h / (2 Gamma(1 + 1/p)); integers: sum of e^(h(k/b)) over k, divided by Z
+D_alpha   log(M) / (alpha - 1), the largest over the moves that the sensitivity allows
+rho       the largest of D_alpha / alpha over alpha > 1: the noise is rho-zCDP, and no less
+========  ===============================================================================================
+
+Several coordinates are independent, so divergences add up, and the far corner is the worst move: the Renyi divergence
+is monotone in the trade-off function, as delta is. A norm alone is dominated by a move of one coordinate with the l_1
+norm (`ggdp.proofs.worst_case`); at order 2 it is alpha ||d||_2^2.
+
+D_alpha of one coordinate is finite for every alpha and every order p >= 1, and grows like alpha^(p-1). Closed forms:
+p = 1 on both supports, p = 2 on the reals (alpha d^2). Otherwise M is enclosed by verified quadrature, or by Taylor
+polynomials on blocks:
+
+========  ===============================================================================================
+u         distance of x from the last place before it where h is not analytic, 0 or -d: x = u on the right
+          of 0, x = -u between -d and 0, x = -d - u on the left of -d
+c, r      middle and half-width of a block of integers, in units of the scale; it has 2 L + 1 integers
+R         the radius of a disc around c is R times r
+========  ===============================================================================================
 
 Claim (blocks). Let h be analytic on the disc, and let |h'| be at most s there. With the Taylor coefficients f_n of
 e^(h(c + r t)) at t = 0, the sum of e^h over the block is the sum over n < N of f_n S_n, where S_n is the sum of
-(j / L)^n over |j| <= L, up to (2 L + 1) M rho^-N / (1 - 1/rho) with M = e^(h(c) + rho r s). Proof: on the disc h is at
-most h(c) + rho r s in its real part, so |f_n| <= M / rho^n by Cauchy, and |j / L| <= 1. For the
-integral over the block the same holds with S_n = r times the integral of t^n over [-1, 1], and 2 r for 2 L + 1.
+(j / L)^n over |j| <= L, up to (2 L + 1) m R^-N / (1 - 1/R) with m = e^(h(c) + R r s). Proof: on the disc h is at most
+h(c) + R r s in its real part, so |f_n| <= m / R^n by Cauchy, and |j / L| <= 1. For the integral over the block the same
+holds with S_n = r times the integral of t^n over [-1, 1], and 2 r for 2 L + 1.
 
 Claim (powers). S_n is 0 for odd n, and for even n >= 2 it is
 2 L / (n + 1) + 1 + 2 sum_{i=1..n/2} C(n, 2i-1) B_2i / (2i) L^(1-2i). Proof: Faulhaber's formula, over L^n.
 
 Which blocks are chosen does not matter for the claims: a bad choice makes balls wider, never wrong.
-
-The Renyi divergence of generalized Gaussian noise and the same noise shifted in one coordinate.
-
-=======  ===============================================================================================
-alpha    order of the divergence, above 1
-d        D / b, the shift in units of the scale; on the integers D is a whole number
-h(x)     (alpha - 1) |x + d|^p - alpha |x|^p, with x in units of the scale
-M        mean of e^((alpha - 1) L) over the noise, with its loss L(x) = |x + d|^p - |x|^p
-         reals: Integral e^h / (2 Gamma(1 + 1/p)); integers: sum of e^(h(k/b)) over k, divided by Z
-D_alpha  log(M) / (alpha - 1)
-x*       where h is largest: d / ((alpha / (alpha - 1))^(1/(p-1)) - 1), and 0 at p = 1
-=======  ===============================================================================================
-
-It is finite for every alpha and every order p >= 1, and grows like alpha^(p-1). Closed forms: p = 1 on both supports,
-p = 2 on the reals (alpha d^2). Otherwise M is enclosed by verified quadrature, or on the integers by sums over blocks
-(`ggdp.accounting.renyi`).
 
 Claim (one peak). h rises up to x* and falls after it. For x < -d and for -d < x < 0 its slope is positive; for x > 0 it
 has the sign of (alpha - 1) (1 + d/x)^(p-1) - alpha, which falls with x. So a sum of e^h over a grid of step g differs
@@ -44,23 +46,6 @@ Claim (right tail). Where (alpha - 1) (1 + d/x)^(p-2) < alpha, which then holds 
 if p <= 2), h is concave: beyond such a T with h'(T) < 0 the integral is at most e^(h(T)) / -h'(T), and the sum over
 integers from k on at most e^(h(k)) / (1 - e^(h(k+1) - h(k))). Claim (left tail). For y >= 0, h(-d - y) <= -y^p, so what
 is left of -d - Y is at most the tail of the weights e^(-y^p).
-
-References
-----------
-Mironov, "Renyi Differential Privacy", CSF 2017, Definition 3, Table II (Laplace and Gaussian noise); Canonne, Kamath
-and Steinke, NeurIPS 2020, Proposition 5 (discrete Gaussian).
-
-Renyi and concentrated guarantees of a noise, each between two proved floats.
-
-==========  =====================================================================================
-D_alpha     Renyi divergence of order alpha, the largest over the moves that the sensitivity allows
-rho         the largest of D_alpha / alpha over alpha > 1: the noise is rho-zCDP, and no less
-d           D / b for one coordinate; ||d||_2 of all coordinates at order 2
-==========  =====================================================================================
-
-Coordinates are independent, so divergences add up, and the far corner is the worst move: the Renyi divergence is
-monotone in the trade-off function, as delta is. A norm alone is dominated by a move of one coordinate with the l_1 norm
-(`ggdp.accounting.profile`); at order 2 it is alpha ||d||_2^2.
 
 Claim (order 2). rho = ||d||_2^2 = D_2^2 / (2 sigma^2), on the reals (Bun and Steinke, TCC 2016, Proposition 1.6) and
 on the integers for all whole moves, since D_alpha <= alpha ||d||^2 with equality at whole alpha (Canonne, Kamath
@@ -76,45 +61,42 @@ alpha, the first and last terms fall with alpha, and the middle one does from 1 
 most the pure loss. Above order 2, D_alpha grows like alpha^(p-1), and no rho exists.
 
 Rounding: lower ends down, upper ends up.
+
+References
+----------
+Mironov, "Renyi Differential Privacy", CSF 2017, Definition 3, Table II (Laplace and Gaussian noise); Canonne, Kamath
+and Steinke, NeurIPS 2020, Proposition 5 (discrete Gaussian).
 """
 
 from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from flint import acb, arb, ctx, fmpq
 
 from ggdp import _validate
 from ggdp._balls import BALLS, hull, lower_float, power, upper_float, working_precision
-from ggdp.accounting.profile import pure_between
+from ggdp.accounting.profile import Between, NoisyQuery, pure_between
 from ggdp.errors import ArgumentError
 from ggdp.proofs.bound import Enclosure, enclosed, require_unbounded
+from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.tails import normaliser, tail_sum
-from ggdp.proofs.worst_case import ATTAINED
+from ggdp.proofs.worst_case import ATTAINED, Change
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ggdp.accounting.profile import Between, NoisyQuery
-    from ggdp.proofs.noise_law import NoiseLaw
-    from ggdp.proofs.worst_case import Change
-
-
-# rho is 2^3: each further coefficient adds three bits.
+# R is 2^3: each further coefficient adds three bits.
 _BITS_EACH = 3
-_RHO = 2**_BITS_EACH
+_RATIO = 2**_BITS_EACH
 # What a disc may reach of the distance to where h is not analytic.
 _REACH = 0.7
-# h is to change by about this much over the radius of a disc, and is proved to change by at most the other.
-_CHANGE, _MOST_CHANGE = 12.0, 60.0
 # Blocks of fewer integers are summed term by term.
 _LEAST_HALF = 16
+# Terms and integrals are followed until they are this many bits below the largest.
 _SPARE_BITS = 24
-_MOST_CUTS = 400
 # More blocks are not worth waiting for: what needs them has numbers beyond every use.
 _MOST_BLOCKS = 2000
 
@@ -124,16 +106,8 @@ def height(p: arb, d: arb, a: arb, x: arb) -> arb:
     return (a - 1) * power(abs(x + d), p) - a * power(abs(x), p)
 
 
-def tilted_sum(p: float, b: float, D: int, a: arb, low: int, high: int, top: float) -> arb:
-    """Enclose the sum of e^(h(k/b)) over the integers k from `low` to `high`; `top` is about the largest h.
-
-    Examples
-    --------
-    >>> wide = tilted_sum(2.5, 800.0, 3, arb(9), -4000, 4000, 0.0)
-    >>> terms = [height(arb(2.5), arb(3) / 800, arb(9), arb(k) / 800).exp() for k in range(-4000, 4001)]
-    >>> wide.overlaps(sum(terms, arb(0)))
-    True
-    """
+def weight_sum(p: float, b: float, D: int, a: arb, low: int, high: int, top: float) -> arb:
+    """Enclose the sum of e^(h(k/b)) over the integers k from `low` to `high`; `top` is about the largest h."""
     d, total = arb(D) / arb(b), arb(0)
     for k in {0, -D}:
         if low <= k <= high:
@@ -144,20 +118,13 @@ def tilted_sum(p: float, b: float, D: int, a: arb, low: int, high: int, top: flo
     return total + left.sum(b, max(-D - high, 1), -D - low)
 
 
-def tilted_integral(p: float, d: arb, a: arb, low: float, high: float, top: float) -> arb:
-    """Enclose the integral of e^h from `low` to `high`, both above 0; `top` is about the largest h.
-
-    Examples
-    --------
-    >>> found = tilted_integral(2.0, arb(0.5), arb(3), 0.25, 20.0, 1.5)  # e^1.5 times that of e^-(x - 1)^2
-    >>> exact = arb(1.5).exp() * arb.pi().sqrt() / 2 * (arb(19).erf() + arb(0.75).erf())
-    >>> found.overlaps(exact)
-    True
-    """
+def weight_integral(p: float, d: arb, a: arb, low: float, high: float, top: float) -> arb:
+    """Enclose the integral of e^h from `low` to `high`, both above 0; `top` is about the largest h."""
     side = _Side(p, d, a, top, "right")
-    total, u, blocks = arb(0), low, 0
-    while u < high:
-        blocks = _counted(blocks)
+    total, u = arb(0), low
+    for _ in range(_MOST_BLOCKS + 1):
+        if not u < high:
+            return total
         r = min(side.half_width(u), (high - u) / 2.0)
         found = None
         while found is None:
@@ -167,18 +134,11 @@ def tilted_integral(p: float, d: arb, a: arb, low: float, high: float, top: floa
             found = side.block((arb(u) + arb(after)) / 2, (arb(after) - arb(u)) / 2, None)
             r /= 2.0
         total, u = total + found, after
-    return total
+    raise BeyondPrecisionError
 
 
 class BeyondPrecisionError(Exception):
     """The numbers of a divergence are too large for the working precision, or need too many blocks."""
-
-
-def _counted(blocks: int) -> int:
-    """Return the number of blocks with one more."""
-    if blocks >= _MOST_BLOCKS:
-        raise BeyondPrecisionError
-    return blocks + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +153,10 @@ class _Side:
 
     def sum(self, b: float, first: int, last: int) -> arb:
         """Enclose the sum of e^h over the integers from one distance, in units of the integers, to another."""
-        total, n, unit, blocks = arb(0), first, arb(b), 0
-        while n <= last:
-            blocks = _counted(blocks)
+        total, n, unit = arb(0), first, arb(b)
+        for _ in range(_MOST_BLOCKS + 1):
+            if n > last:
+                return total
             half = min(int(self.half_width(n / b) * b), (last - n) // 2)
             found = None
             while found is None and half >= _LEAST_HALF:
@@ -206,7 +167,7 @@ class _Side:
                 found = sum((self._height(arb(m) / unit).exp() for m in range(n, n + 2 * half + 1)), arb(0))
             total += found
             n += 2 * half + 1
-        return total
+        raise BeyondPrecisionError
 
     def _height(self, u: arb) -> arb:
         """Enclose h at a distance."""
@@ -215,12 +176,13 @@ class _Side:
 
     def half_width(self, u: float) -> float:
         """Return about how wide the half of a block from a distance on may be, from floats."""
-        r: float = _REACH * u / (_RHO - _REACH)
+        r: float = _REACH * u / (_RATIO - _REACH)
         if self.where == "middle":
-            r = min(r, _REACH * (float(self.d) - u) / (_RHO + _REACH))
-        for _ in range(_MOST_CUTS):
-            radius = _RHO * r
-            if radius * max(self._slope(u + r + radius), self._slope(u + r - radius)) <= _CHANGE:
+            r = min(r, _REACH * (float(self.d) - u) / (_RATIO + _REACH))
+        for _ in range(400):
+            radius = _RATIO * r
+            # How much h is to change over the radius of a disc, about.
+            if radius * max(self._slope(u + r + radius), self._slope(u + r - radius)) <= 12.0:
                 break
             r *= 0.75
         return r
@@ -250,18 +212,18 @@ class _Side:
 
     def block(self, c: arb, r: arb, half: int | None) -> arb | None:
         """Enclose the sum of e^h over a block, or its integral where `half` is None; None where it is too large."""
-        radius = (_RHO * r).upper()
+        radius = (_RATIO * r).upper()
         if not (r > 0 and c > radius and (self.where != "middle" or self.d - c > radius)):
             return None
         change = radius * self._slope_on(acb(c + arb(0, radius), arb(0, radius)))
-        if not change < _MOST_CHANGE:
+        if not change < 60:
             return None
         middle = self._height(c)
         most = (middle + change).upper()
         bits = ctx.prec + _SPARE_BITS + (float(most) - self.top) / math.log(2.0)
         terms = max(math.ceil(bits / _BITS_EACH), 2) if math.isfinite(bits) else ctx.prec
         size = 2 * r if half is None else arb(2 * half + 1)
-        rest = size * most.exp() / (arb(2) ** (_BITS_EACH * terms) * (1 - arb(1) / _RHO))
+        rest = size * most.exp() / (arb(2) ** (_BITS_EACH * terms) * (1 - arb(1) / _RATIO))
         found = arb(0, rest.upper())
         for n, value in enumerate(self._taylor(c, r, middle, terms)):
             if n % 2 == 0:
@@ -305,12 +267,6 @@ def _factors(n: int) -> list[fmpq]:
 
 
 PRECISIONS = (96, 160, 256, 448)
-RELATIVE_WIDTH = 1e-9
-# Terms and integrals are followed until they are this many bits below the largest.
-SPARE_BITS = 24
-# A tail that is not reached by so many strides, each half as long again as the last, lies beyond the working precision.
-MOST_STRIDES = 200
-MOST_UNCERTAINTY = 1e-6
 
 
 def renyi_of_shift(law: NoiseLaw, *, sensitivity: float, alpha: float) -> Enclosure:
@@ -358,7 +314,7 @@ def renyi_of_shift(law: NoiseLaw, *, sensitivity: float, alpha: float) -> Enclos
                 found = enclosed(value())
         except BeyondPrecisionError:
             continue
-        if math.isfinite(found.upper) and found.upper - found.lower <= RELATIVE_WIDTH * found.upper:
+        if math.isfinite(found.upper) and found.upper - found.lower <= 1e-9 * found.upper:
             break
     return Enclosure(lower=max(found.lower, 0.0), upper=found.upper, precision=found.precision)
 
@@ -370,81 +326,57 @@ def renyi_of_pure(pure: float, alpha: float) -> Enclosure:
         return enclosed((((a * e).exp() + ((1 - a) * e).exp()) / (1 + e.exp())).log() / (a - 1))
 
 
-def _peak(p: float, d: arb, a: arb) -> arb:
-    """Enclose x*."""
-    if p == 1.0:
-        return arb(0)
-    return d / (((a / (a - 1)).log() / (arb(p) - 1)).expm1())
+def _reach(p: float, d: arb, a: arb) -> tuple[arb, arb, float, float, float]:
+    """Return what has to be added up of e^h at an order above 1.
 
-
-def _falls(p: arb, d: arb, a: arb, x: arb) -> bool:
-    """Return whether h is certainly concave and falling from x > 0 on."""
-    concave = p <= 2 or (a - 1) * (1 + d / x) ** (p - 2) < a
-    return bool(concave and (a - 1) * (1 + d / x) ** (p - 1) < a)
-
-
-def _right_end(p: float, d: arb, a: arb, depth: float) -> float:
-    """Return a float T beyond which h falls, is concave, and is `depth` below its largest value."""
-    peak = _peak(p, d, a)
-    top = height(arb(p), d, a, peak)
-    start = max(float(peak), 0.0)
-    width = 1e-6 * (1.0 + start)
-    for _ in range(MOST_STRIDES):
-        T = arb(start + width)
-        if _falls(arb(p), d, a, T) and height(arb(p), d, a, T) < top - depth:
-            return start + width
+    These are: where h is largest, how large it is there, and where it is so deep below that the rest is negligible:
+    before the peak (0 if there is no such place above 0), beyond it (where h falls and is concave), and left of -d.
+    """
+    q, depth = arb(p), (ctx.prec + _SPARE_BITS) * math.log(2.0)
+    peak = d / (((a / (a - 1)).log() / (q - 1)).expm1())
+    highest, middle = height(q, d, a, peak), float(peak)
+    width = first = 1e-6 * (1.0 + max(middle, 0.0))
+    # Strides are each half as long again as the last: a tail that is not reached lies beyond the working precision.
+    for _ in range(200):
+        T = arb(max(middle, 0.0) + width)
+        concave = p <= 2.0 or (a - 1) * (1 + d / T) ** (q - 2) < a
+        if concave and (a - 1) * (1 + d / T) ** (q - 1) < a and height(q, d, a, T) < highest - depth:
+            break
         width *= 1.5
-    raise BeyondPrecisionError
-
-
-def _left_end(p: float, d: arb, a: arb, depth: float) -> float:
-    """Return a float at which h is `depth` below its largest value, before its peak; 0 if there is none above 0."""
-    peak = _peak(p, d, a)
-    top = height(arb(p), d, a, peak)
-    start = float(peak)
-    width = 1e-6 * (1.0 + start)
-    while start - width > 0.0:
-        if height(arb(p), d, a, arb(start - width)) < top - depth:
-            return start - width
-        width *= 1.5
-    return 0.0
+    else:
+        raise BeyondPrecisionError
+    start = middle - first
+    while start > 0.0 and not height(q, d, a, arb(start)) < highest - depth:
+        first *= 1.5
+        start = middle - first
+    return peak, highest, max(start, 0.0), max(middle, 0.0) + width, 1.1 * depth ** (1.0 / p)
 
 
 def _real_moment(p: float, b: float, D: float, a: arb) -> arb:
-    d = arb(D) / arb(b)
+    """Enclose M on the reals, with the largest value of h taken out while it is computed."""
+    d, q = arb(D) / arb(b), arb(p)
     if p == 1.0:
         return (a * ((a - 1) * d).exp() + (a - 1) * (-a * d).exp()) / (2 * a - 1)
-    return _integral(p, d, a) / (2 * (1 + 1 / arb(p)).gamma())
-
-
-def _integral(p: float, d: arb, a: arb) -> arb:
-    """Enclose the integral of e^h, with the largest value of h taken out while it is computed."""
-    q = arb(p)
-    depth = (ctx.prec + SPARE_BITS) * math.log(2.0)
-    peak = _peak(p, d, a)
-    highest = height(q, d, a, peak)
+    peak, highest, start, T, Y = _reach(p, d, a)
     top = highest.mid()
-    if not highest.rad() < 1 + abs(top) * MOST_UNCERTAINTY:
+    if not highest.rad() < 1 + abs(top) * 1e-6:
         raise BeyondPrecisionError
-    start, T, Y = _left_end(p, d, a, depth), _right_end(p, d, a, depth), 1.1 * depth ** (1.0 / p)
     if start > 0.0:
         # All before it is lower: h rises up to its peak.
         before = (start + d + Y) * (height(q, d, a, arb(start)) - top).exp()
-        total = hull(arb(0), before.upper())
+        total = hull(arb(0), before.upper()) + weight_integral(p, d, a, start, T, float(top)) * (-top).exp()
     else:
-        total = _over(_tilted(q, d, a, top, "left"), arb(0), arb(Y)) + _over(_tilted(q, d, a, top, "middle"), arb(0), d)
-    if start > 0.0:
-        total += tilted_integral(p, d, a, start, T, float(top)) * (-top).exp()
-    else:
-        right, split = _tilted(q, d, a, top, "right"), peak.mid() if start < peak and peak < T else arb(T)
-        total += _over(right, arb(start), split) + _over(right, split, arb(T))
+        left, middle, right = (_weight_on(q, d, a, top, where) for where in ("left", "middle", "right"))
+        split = peak.mid() if start < peak and peak < T else arb(T)
+        total = _integrate(left, arb(0), arb(Y)) + _integrate(middle, arb(0), d)
+        total += _integrate(right, arb(start), split) + _integrate(right, split, arb(T))
     slope = q * ((a - 1) * power(arb(T) + d, q - 1) - a * power(arb(T), q - 1))
     beyond = (height(q, d, a, arb(T)) - top).exp() / -slope
     beyond += (-top).exp() * (arb(Y) ** q).gamma_upper(1 / q) / q
-    return (total + hull(arb(0), beyond.upper())) * top.exp()
+    return (total + hull(arb(0), beyond.upper())) * top.exp() / (2 * (1 + 1 / q).gamma())
 
 
-def _tilted(p: arb, d: arb, a: arb, top: arb, where: str) -> Callable[[acb, bool], acb]:
+def _weight_on(p: arb, d: arb, a: arb, top: arb, where: str) -> Callable[[acb, bool], acb]:
     """Return e^(h - top) for the integrator: at x > 0, at -x between -d and 0, or at -d - x, where h is analytic."""
     shift = acb(d)
 
@@ -463,22 +395,23 @@ def _tilted(p: arb, d: arb, a: arb, top: arb, where: str) -> Callable[[acb, bool
     return value
 
 
-def _over(f: Callable[[acb, bool], acb], low: arb, high: arb) -> arb:
+def _integrate(f: Callable[[acb, bool], acb], low: arb, high: arb) -> arb:
     tolerance = arb(2) ** -ctx.prec
     found = acb.integral(f, acb(low), acb(high), rel_tol=tolerance, abs_tol=tolerance, eval_limit=200_000)
     return found.real
 
 
 def _integer_moment(p: float, b: float, D: float, a: arb) -> arb:
-    Z = normaliser(p, b)
+    """Enclose M on the integers."""
+    Z, unit = normaliser(p, b), arb(b)
+    d, q = arb(D) / unit, arb(p)
     if p == 1.0:
-        return _geometric_sum(b, int(D), a) / Z
-    d = arb(D) / arb(b)
-    depth = (ctx.prec + SPARE_BITS) * math.log(2.0)
-    last = math.ceil(_right_end(p, d, a, depth) * b)
-    q, unit = arb(p), arb(b)
-    start = math.floor(_left_end(p, d, a, depth) * b)
-    reach = math.ceil(1.1 * depth ** (1.0 / p) * b) + 1
+        # Geometric series right of 0, left of -D, and between.
+        ends = (((a - 1) * int(D) / unit).exp() + (-a * int(D) / unit).exp()) / (1 - (-1 / unit).exp())
+        ratio = (-(2 * a - 1) / unit).exp()
+        return (ends + ((a - 1) * int(D) / unit).exp() * ratio * (1 - ratio ** (int(D) - 1)) / (1 - ratio)) / Z
+    _, highest, low, high, left = _reach(p, d, a)
+    start, last, reach = math.floor(low * b), math.ceil(high * b), math.ceil(left * b) + 1
     # What is left of -D - reach: the tail of the weights e^(-y^p).
     beyond = tail_sum(p, b, reach)
     first = -int(D) - reach
@@ -486,26 +419,13 @@ def _integer_moment(p: float, b: float, D: float, a: arb) -> arb:
         # All before it is lower: h rises up to its peak.
         beyond += (start - first) * height(q, d, a, arb(start) / unit).exp()
         first = start
-    top = float(height(q, d, a, _peak(p, d, a)).mid())
-    total = tilted_sum(p, b, int(D), a, first + 1, last - 1, top)
+    total = weight_sum(p, b, int(D), a, first + 1, last - 1, float(highest.mid()))
     here, there = (height(q, d, a, arb(k) / unit) for k in (last, last + 1))
     beyond += here.exp() / -(there - here).expm1()
     return (total + hull(arb(0), beyond.upper())) / Z
 
 
-def _geometric_sum(b: float, D: int, a: arb) -> arb:
-    """Enclose the sum of e^h over the integers at p = 1: geometric series right of 0, left of -D, and between."""
-    q = (-1 / arb(b)).exp()
-    ends = (((a - 1) * D / arb(b)).exp() + (-a * D / arb(b)).exp()) / (1 - q)
-    ratio = (-(2 * a - 1) / arb(b)).exp()
-    return ends + ((a - 1) * D / arb(b)).exp() * ratio * (1 - ratio ** (D - 1)) / (1 - ratio)
-
-
 _PRECISION = 128
-THETAS = (0.3, 0.6, 0.9, 0.99, 0.999)
-FARTHEST = 2.0**12
-CLOSE = 1.002
-MOST_SPLITS = 60
 
 
 def renyi_between(noisy: NoisyQuery, alpha: float) -> Between:
@@ -526,7 +446,14 @@ def renyi_between(noisy: NoisyQuery, alpha: float) -> Between:
 
 def _divergence(noisy: NoisyQuery, change: Change, alpha: float, known: dict[float, Between]) -> Between:
     """Return two floats with the divergence of a change between them: coordinates are independent, and add up."""
-    known |= {size: _scalar(noisy, size, alpha) for size, _ in change.sizes if size not in known}
+    for size, _ in change.sizes:
+        moved = _whole(noisy, size)
+        if moved == 0.0:
+            # No whole number moves.
+            known[size] = 0.0, 0.0
+        elif size not in known:
+            found = renyi_of_shift(noisy.law, sensitivity=moved, alpha=alpha)
+            known[size] = found.lower, found.upper
     with BALLS, working_precision(_PRECISION):
         low, high = (sum((arb(known[size][end]) * count for size, count in change.sizes), arb(0)) for end in (0, 1))
         return lower_float(low), upper_float(high)
@@ -555,15 +482,6 @@ def _whole(noisy: NoisyQuery, size: float) -> float:
     return float(math.floor(size)) if noisy.law.support == "integer" else size
 
 
-def _scalar(noisy: NoisyQuery, size: float, alpha: float) -> Between:
-    moved = _whole(noisy, size)
-    if moved == 0.0:
-        # No whole number moves.
-        return 0.0, 0.0
-    found = renyi_of_shift(noisy.law, sensitivity=moved, alpha=alpha)
-    return found.lower, found.upper
-
-
 def _largest_ratio(noisy: NoisyQuery) -> Between:
     """Enclose the largest D_alpha / alpha over alpha > 1, for an order from 1 to below 2, by branch and bound."""
     known: dict[float, Between] = {}
@@ -583,14 +501,14 @@ def _largest_ratio(noisy: NoisyQuery) -> Between:
 
     start, end = 1.0, 2.0
     blocks = [block(start, end)]
-    while end < FARTHEST and _beyond(noisy, end) > lower():
+    while end < 2.0**12 and _beyond(noisy, end) > lower():
         start, end = end, 2.0 * end
         blocks.append(block(start, end))
     rest = _beyond(noisy, end)
     heapq.heapify(blocks)
-    for _ in range(MOST_SPLITS):
+    for _ in range(60):
         bound, first, last = blocks[0]
-        if -bound <= max(CLOSE * lower(), rest):
+        if -bound <= max(1.002 * lower(), rest):
             break
         heapq.heappop(blocks)
         middle = math.sqrt(first * last)
@@ -611,7 +529,7 @@ def _beyond(noisy: NoisyQuery, start: float) -> float:
         powers = sum(count * (arb(size) / arb(noisy.law.scale)) ** p for size, count in sizes)
         coordinates = sum(count for _, count in sizes)
         found = []
-        for theta in THETAS:
+        for theta in (0.3, 0.6, 0.9, 0.99, 0.999):
             share = arb(theta)
             if noisy.law.support == "real":
                 moment = -(-share).log1p() / p

@@ -1,72 +1,61 @@
-"""Where the sum of many losses is laid at once, chosen in floats. Nothing here is trusted.
+"""The delta of a total at an epsilon, and the epsilon for a delta, each between two proved floats.
 
 ===========  ====================================================================================
-theta        the tilt: root of K'(theta) = epsilon, see `ggdp.calibration.loss_samples`
+theta        the tilt: root of K'(theta) = epsilon, see `ggdp.calibration.loss_grids`
 K(s)         log E e^(s S) of the sum S of all losses
-W            spread of the only split, step^2 / 8
 ===========  ====================================================================================
 
-The delta of a total at an epsilon, and the epsilon for a delta, each between two proved floats.
-
-Everything that is proved is in `ggdp.proofs`: here a layout is chosen, refined until the bounds are close, and searched
-for the epsilon.
+What is proved is in `ggdp.proofs`, `ggdp.accounting.exact_totals` and `ggdp.accounting.fourier_totals`. Here a grid is
+chosen in floats, refined until the bounds are close, and searched for the epsilon; nothing of that is trusted.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
 
 import numpy as np
 from flint import arb
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.accounting.exact_totals import enumerated_between, largest_sum, left_to_finite, shift_between, with_infinite
-from ggdp.accounting.fourier_totals import high_frequencies, is_smooth, laid_sum
+from ggdp.accounting.fourier_totals import discretize_sum, high_frequencies, is_smooth
 from ggdp.accounting.profile import delta_of_pure
-from ggdp.calibration.loss_grids import PER_SPREAD, plan_total, saddle_tilt, sample_losses, spread_tilt
-from ggdp.calibration.loss_samples import log_delta, log_moments, merge_losses, saddle, total_cumulants
+from ggdp.calibration.loss_grids import (
+    PER_SPREAD,
+    Sample,
+    log_delta,
+    log_moments,
+    merge_losses,
+    normalize,
+    plan_total,
+    saddle,
+    saddle_tilt,
+    sample_losses,
+    spread_tilt,
+    total_cumulants,
+)
 from ggdp.calibration.search import passing_end
 from ggdp.errors import CertificateError, UnattainableError
-from ggdp.proofs.layouts import SumLayout
-from ggdp.proofs.loss_distribution import delta_above, delta_below, smoothings
-from ggdp.proofs.losses import MOST_ADDED, CoordinateLoss, CountedLoss, finite_losses, infinite_between, total_loss
+from ggdp.proofs.layouts import CornerLayout, SumLayout
+from ggdp.proofs.loss_distribution import LossDistribution, delta_above, delta_below, smoothings
+from ggdp.proofs.losses import MOST_ADDED, CountedLoss, Loss, ResponseLoss, total_loss
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from ggdp.calibration.loss_grids import TotalPlan
-    from ggdp.calibration.loss_samples import Floats, Sample
-    from ggdp.proofs.loss_distribution import LossDistribution
-    from ggdp.proofs.losses import Loss
-
-
-# Relative distance of the upper from the lower bound of delta that is aimed at.
-SUM_DISTANCE = 2e-6
-# What is left out at high frequencies, relative to delta; and where one loss is followed further than the others.
-LEFT_OUT, LESS_LEFT_OUT = 2e-8, 1e-9
 # Logarithms of the tilted mass outside of the grid, and of the mass above it relative to delta.
 SUM_OUTSIDE, SUM_ABOVE = -30.0, -22.0
 # Tilts for bounds of the tails, in parts of the deviation of the tilted sum.
 SUM_TILTS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 16.0])
-LEAST_SUM_POINTS, MOST_SUM_POINTS = 1 << 12, 1 << 14
-# What the transform of one kind of loss, times itself for each of them, may be where the others are no longer used.
-DECAYED = 1e-10
-# The most frequencies of all losses, and of one alone.
-MOST_FREQUENCIES, MOST_FURTHER = 1000, 8000
-# Part of the reciprocal deviation of a loss at which its fourth moment is bounded.
-WIDTH = 0.4
+# The most frequencies of all losses.
+MOST_FREQUENCIES = 1000
 # Frequencies to choose from, in parts of the deviation of the tilted sum.
 MULTIPLES = 5.0 * 1.06 ** np.arange(150)
-# How many losses have the variation of their density bounded; the others are as good as not smooth at high frequencies.
-MOST_DENSITIES = 12
 
 
-def planned_sum(losses: Sequence[CountedLoss], samples: Sequence[Sample], epsilon: float) -> SumLayout | None:
+def plan_sum(losses: Sequence[CountedLoss], samples: Sequence[Sample], epsilon: float) -> SumLayout | None:
     """Choose the grid for both bounds of delta at epsilon; None where the sum of the losses is not smooth enough."""
     if not any(is_smooth(counted.loss) for counted in losses):
         return None
@@ -86,20 +75,31 @@ def planned_sum(losses: Sequence[CountedLoss], samples: Sequence[Sample], epsilo
     highs = np.maximum((cumulants - level - SUM_OUTSIDE) / (tilts - theta), (cumulants - SUM_ABOVE - delta) / tilts)
     above, high = float(tilts[np.argmin(highs)]), float(highs.min())
     slope = max(theta, 1.0 / deviation)
-    step = math.sqrt(8.0 * SUM_DISTANCE / (PER_SPREAD * slope * (1.0 + slope)))
-    step = min(max(step, (high - low) / MOST_SUM_POINTS), (high - low) / LEAST_SUM_POINTS)
+    # The bounds are to be 2e-6 apart, relative to delta.
+    step = math.sqrt(8.0 * 2e-6 / (PER_SPREAD * slope * (1.0 + slope)))
+    step = min(max(step, (high - low) / 2.0**14), (high - low) / 2.0**12)
     # Where epsilon is a knot, the split costs nothing.
     step = epsilon / math.ceil(epsilon / step) if epsilon > step else step
     points = math.ceil((high - low) / step) + 2
     spacing = 2.0 * math.pi / (step * points)
-    frequency = further = _frequency(losses, samples, moments, theta, step, LEFT_OUT)
-    followed = _followed(losses)
+    # What is left out at high frequencies, relative to delta: less where one loss is followed further than the others.
+    frequency = further = _frequency(losses, samples, moments, theta, step, 2e-8)
+    # Of the losses with a density, that of the least order has a transform that takes little time and falls fast.
+    orders = [one.loss.law.order if is_smooth(one.loss) else math.inf for one in losses]  # type: ignore[union-attr]
+    followed = orders.index(min(orders))
     if not frequency <= MOST_FREQUENCIES * spacing:
-        further = _frequency(losses, samples, moments, theta, step, LESS_LEFT_OUT)
-        if not further <= MOST_FURTHER * spacing:
+        further = _frequency(losses, samples, moments, theta, step, 1e-9)
+        if not further <= 8000 * spacing:
             return None
-        choices = np.asarray(MULTIPLES / deviation, dtype=np.float64)
-        frequency = _decayed(samples[followed], theta, choices[choices <= MOST_FREQUENCIES * spacing])
+        # From here on the transform of all losses of a kind is about as small as what is left out.
+        frequency, one = math.inf, samples[followed]
+        weights, _ = normalize(one.logs + theta * one.losses)
+        for choice in MULTIPLES[MULTIPLES / deviation <= MOST_FREQUENCIES * spacing] / deviation:
+            # Several frequencies, lest one is near a zero.
+            nearby = np.outer(np.linspace(1.0, 1.3, 8), choice * one.losses)
+            if float(np.abs(np.exp(1j * nearby) @ weights).max()) ** one.count <= 1e-10:
+                frequency = float(choice)
+                break
     if not frequency <= MOST_FREQUENCIES * spacing:
         return None
     return SumLayout(
@@ -112,7 +112,7 @@ def planned_sum(losses: Sequence[CountedLoss], samples: Sequence[Sample], epsilo
         followed=followed,
         below=below,
         above=above,
-        widths=tuple(_short(WIDTH / math.sqrt(moment[0])) for moment in moments),
+        widths=tuple(_short(0.4 / math.sqrt(moment[0])) for moment in moments),
     )
 
 
@@ -124,34 +124,9 @@ def _short(x: float) -> float:
 
 def _moments(sample: Sample, theta: float) -> tuple[float, float]:
     """Return variance and fourth central moment of one tilted loss."""
-    tilted = sample.logs + theta * sample.losses
-    weights = np.exp(tilted - tilted.max())
-    weights /= weights.sum()
+    weights, _ = normalize(sample.logs + theta * sample.losses)
     centred = sample.losses - weights @ sample.losses
     return float(weights @ centred**2), float(weights @ centred**4)
-
-
-def _followed(losses: Sequence[CountedLoss]) -> int:
-    """Return the loss whose transform takes little time and falls fast: with a density, and of the least order."""
-
-    def order(i: int) -> float:
-        loss = losses[i].loss
-        return loss.law.order if isinstance(loss, CoordinateLoss) and is_smooth(loss) else math.inf
-
-    return min(range(len(losses)), key=order)
-
-
-def _decayed(sample: Sample, theta: float, choices: Floats) -> float:
-    """Return a frequency from which on the transform of all losses of a kind is about as small as what is left out."""
-    tilted = sample.logs + theta * sample.losses
-    weights = np.exp(tilted - tilted.max())
-    weights /= weights.sum()
-    for frequency in choices:
-        # Several frequencies, lest one is near a zero.
-        nearby = np.outer(np.linspace(1.0, 1.3, 8), frequency * sample.losses)
-        if float(np.abs(np.exp(1j * nearby) @ weights).max()) ** sample.count <= DECAYED:
-            return float(frequency)
-    return math.inf
 
 
 def _frequency(
@@ -171,7 +146,8 @@ def _frequency(
     # The bounds of `ggdp.accounting.fourier_totals`: at low frequencies for all losses, at high ones for some.
     ratios = 1.0 - np.outer(variances, squares) + np.outer((fourths + 3.0 * variances**2) / 12.0, squares**2)
     logs = 0.5 * np.log(np.clip(ratios, 1e-30, 1.0))
-    for i in np.argsort(-counts * [is_smooth(counted.loss) for counted in losses])[:MOST_DENSITIES]:
+    # Beyond a dozen of these, the others are as good as not smooth at high frequencies.
+    for i in np.argsort(-counts * [is_smooth(counted.loss) for counted in losses])[:12]:
         with BALLS, working_precision(64):
             whole = arb(math.exp(samples[i].cumulants(theta)[0] / samples[i].count))
             pairs, gaussian = high_frequencies(losses[i].loss, theta, whole)
@@ -191,61 +167,53 @@ def _frequency(
 
 # Masses of cells lose some 30 bits, and weights have 50.
 PRECISION = 112
-# Bounds that are closer than this, relative to delta, are good enough, or this for a delta below SMALL.
-CLOSE, LESS_CLOSE, SMALL = 1e-4, 5e-3, 1e-15
-# So are bounds of epsilon that are closer than this, relative to epsilon: the upper one is far closer to the truth.
-CLOSE_EPSILON = 1e-5
-# Grids are refined at most so often, each time by at most this factor.
-REFINEMENTS, FINEST = 3, 4.0
-# Noise so improbable is cut off: grids of any step prove no smaller delta, and none above 0.
-LEAST = 1e-85
-# Sums that are kept for other epsilons.
-MOST_SUMS = 4
-# How much finer than usual the grid of a picture is, and that of a delta below SMALL at first.
-ROUGH, LESS_FINE = 0.2, 0.3
+# Bounds of a delta below this are less close.
+SMALL = 1e-15
+# Grids are refined at most so often.
+REFINEMENTS = 3
 # Where a finer grid leaves more than this part of the distance of the bounds, it is not the grid that keeps them apart.
 LITTLE = 0.7
-# A grid that was laid out for an epsilon so near, relatively, is as good.
-SAME = 1e-3
 TOLERANCE = 1e-10
 # Where the epsilon for a delta is estimated below this, it may be 0.
 LEAST_NEAR = 1e-3
 MOST_EPSILON = 1e8
-# Losses of all samples together that estimates use, and of one at least.
-MERGED, LEAST_MERGED = 60_000, 120
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TotalLoss:
     """The sum of independent losses."""
 
     losses: tuple[CountedLoss, ...]  # distinct finite losses, and how many of each
     # Two floats with the probability of an infinite loss between them; no epsilon has a smaller delta.
     infinite: tuple[float, float] = (0.0, 0.0)
-    _samples: list[Sample] = field(default_factory=list, repr=False, compare=False)
-    _fewer: list[Sample] = field(default_factory=list, repr=False, compare=False)
     _sums: list[LossDistribution] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
     def of(cls, losses: Iterable[CountedLoss]) -> TotalLoss:
         """Return the total of losses, equal ones together."""
-        given = tuple(losses)
         found: Counter[Loss] = Counter()
-        for counted in finite_losses(given):
-            found[counted.loss] += counted.count
-        return cls(tuple(CountedLoss(loss, count) for loss, count in found.items()), infinite_between(given))
+        with BALLS, working_precision(128):
+            # Logarithms of the probability that no loss is infinite; what is else 0 is an upper bound only.
+            attained, most = arb(0), arb(0)
+            for counted in losses:
+                loss = counted.loss
+                if isinstance(loss, ResponseLoss):
+                    exponent = counted.count * (-arb(loss.delta)).log1p()
+                    most += exponent
+                    if loss.epsilon == 0.0:
+                        continue
+                    attained += exponent
+                    loss = replace(loss, delta=0.0)
+                found[loss] += counted.count
+            infinite = max(lower_float(-attained.expm1()), 0.0), min(upper_float(-most.expm1()), 1.0)
+        return cls(tuple(CountedLoss(loss, count) for loss, count in found.items()), infinite)
 
-    def pure(self) -> Fraction | None:
-        """Return the largest possible sum of all losses; None where it is infinite."""
-        return None if self.infinite[1] > 0.0 else largest_sum(self.losses)
+    def delta(self, epsilon: float, *, refine: bool = True) -> tuple[float, float]:
+        """Return two proved floats with delta(epsilon) between them, for an epsilon of at least 0.
 
-    def delta(self, epsilon: float) -> tuple[float, float]:
-        """Return two proved floats with delta(epsilon) between them, for an epsilon of at least 0."""
-        return with_infinite(self.infinite, self._finite_delta(epsilon, refine=True))
-
-    def rough_delta(self, epsilon: float) -> tuple[float, float]:
-        """Return bounds as `delta` does, as good as a picture needs: within a percent or so."""
-        return with_infinite(self.infinite, self._finite_delta(epsilon, refine=False))
+        Without refinement they are as good as a picture needs: within a percent or so.
+        """
+        return with_infinite(self.infinite, self._finite_delta(epsilon, refine=refine))
 
     def _finite_delta(self, epsilon: float, *, refine: bool) -> tuple[float, float]:
         largest = largest_sum(self.losses)
@@ -263,10 +231,11 @@ class TotalLoss:
             # Any mechanism of a pure loss has at most this delta.
             upper = min(upper, delta_of_pure(end, epsilon)[1])
         at = min(epsilon, MOST_EPSILON)
-        finer = ROUGH if not refine else 1.0 if self._log_delta(at) >= math.log(SMALL) else LESS_FINE
-        whole = self._laid_at_once(at) if at == epsilon else None
+        # The grid of a picture is coarser than usual, and that of a small delta is at first.
+        finer = 0.2 if not refine else 1.0 if self._log_delta(at) >= math.log(SMALL) else 0.3
+        whole = self._whole_sum(at) if at == epsilon else None
         if whole is not None:
-            lower, upper = max(lower, _lower(whole, at)), min(upper, _upper(whole, at))
+            lower, upper = max(lower, _lower_with(whole, at)[0]), min(upper, _upper(whole, at))
             if _refinement(lower, upper) is None:
                 return min(lower, upper), upper
         apart = math.inf
@@ -274,7 +243,9 @@ class TotalLoss:
             total = self._sum(at, finer)
             if total is None:
                 break
-            lower, upper = max(lower, _lower(total, at) if at == epsilon else 0.0), min(upper, _upper(total, at))
+            upper = min(upper, _upper(total, at))
+            if at == epsilon:
+                lower = max(lower, _lower_with(total, at)[0])
             further = _refinement(lower, upper)
             before, apart = apart, upper - lower
             if further is None or apart > LITTLE * before or self._is_finest(at, at, finer, further):
@@ -300,12 +271,17 @@ class TotalLoss:
         near = self._estimate(delta) if self.losses else 0.0
         if near <= LEAST_NEAR and self._finite_delta(0.0, refine=True)[1] <= delta:
             return 0.0, 0.0
-        if self._needs_no_grid(near):
+        one_shift = shift_between(self.losses, near) is not None
+        few = None if one_shift else enumerated_between(self.losses, near)
+        # One shift, or few losses on few atoms with a delta well above what is left out: no grid is needed.
+        if one_shift or (few is not None and _refinement(*few) is None):
             upper = min(_crossing(lambda x: self._finite_delta(x, refine=True)[1], delta, near), end)
             start = min(upper, MOST_EPSILON)
             return _crossing(lambda x: self._finite_delta(x, refine=True)[0], delta, start, passing=False), upper
         found, finer, apart = (0.0, end), 1.0, math.inf
-        total = self._known_sum(near) or self._laid_at_once(near)
+        # A sum that was laid out for another epsilon serves if its bounds are as close at this one.
+        known = (one for one in self._sums[::-1] if _refinement(_lower_with(one, near)[0], _upper(one, near)) is None)
+        total = next(known, None) or self._whole_sum(near)
         for _ in range(REFINEMENTS + (total is not None)):
             at_once = total is not None
             total = total or self._sum(near, finer)
@@ -319,8 +295,9 @@ class TotalLoss:
             found = max(found[0], lower), min(found[1], upper)
             further = _refinement(best, delta)
             before, apart = math.inf if at_once else apart, found[1] - found[0]
+            # Bounds this close are good enough: the upper one is far closer to the truth.
             if (
-                apart <= CLOSE_EPSILON * found[1]
+                apart <= 1e-5 * found[1]
                 or further is None
                 or apart > LITTLE * before
                 or (not at_once and self._is_finest(near, upper, finer, further))
@@ -331,84 +308,64 @@ class TotalLoss:
 
     def _is_finest(self, near: float, found: float, finer: float, further: float) -> bool:
         """Say whether a refinement has the steps that a grid for about the same epsilon had already."""
-        if abs(found - near) > SAME * near:
+        if abs(found - near) > 1e-3 * near:
             return False
-        plans = self._planned(near, finer), self._planned(found, finer * further)
-        steps = [plan and [part.layout.step for part in plan.parts] for plan in plans]
+        plans = self._plan(near, finer), self._plan(found, finer * further)
+        steps = [plan and [size.step for size in plan.sizes] for plan in plans]
         return steps[0] == steps[1]
 
-    def _needs_no_grid(self, epsilon: float) -> bool:
-        """Say whether the total is one shift, or few losses on few atoms, and delta well above what is left out."""
-        if shift_between(self.losses, epsilon) is not None:
-            return True
-        few = enumerated_between(self.losses, epsilon)
-        return few is not None and _refinement(*few) is None
+    @cached_property
+    def _samples(self) -> list[Sample]:
+        """Samples of the losses."""
+        found = sample_losses(self.losses)
+        if found is None:
+            raise UnattainableError(
+                "a loss of the total is beyond the floats: some noise is far too small for its sensitivity"
+            )
+        return found
 
-    def _sampled(self) -> list[Sample]:
-        """Return samples of the losses, made once."""
-        if not self._samples:
-            found = sample_losses([(counted.loss, counted.count) for counted in self.losses])
-            if found is None:
-                raise UnattainableError(
-                    "a loss of the total is beyond the floats: some noise is far too small for its sensitivity"
-                )
-            self._samples.extend(found)
-        return self._samples
-
+    @cached_property
     def _merged(self) -> list[Sample]:
-        """Return the samples with fewer losses each where there are many, for estimates; made once."""
-        if not self._fewer:
-            most = max(MERGED // len(self.losses), LEAST_MERGED)
-            self._fewer.extend(merge_losses(sample, most) for sample in self._sampled())
-        return self._fewer
+        """The samples with fewer losses each where there are many, for estimates."""
+        most = max(60_000 // len(self.losses), 120)
+        return [merge_losses(sample, most) for sample in self._samples]
 
-    def _laid_at_once(self, epsilon: float) -> LossDistribution | None:
-        """Return the distribution of the sum, laid at once for an epsilon; None where it is not smooth enough."""
-        if not self._are_few():
+    def _whole_sum(self, epsilon: float) -> LossDistribution | None:
+        """Return the distribution of the sum, discretized at once; None where it is not smooth enough."""
+        if sum(counted.count for counted in self.losses) > MOST_ADDED:
             return None
         try:
             with np.errstate(all="ignore"):
-                layout = planned_sum(self.losses, self._merged(), epsilon)
+                layout = plan_sum(self.losses, self._merged, epsilon)
             if layout is None:
                 return None
             with BALLS, working_precision(PRECISION):
-                return laid_sum(self.losses, layout)
+                return discretize_sum(self.losses, layout)
         except (ArithmeticError, ValueError, CertificateError):
             return None
 
-    def _planned(self, epsilon: float, finer: float) -> TotalPlan | None:
+    def _plan(self, epsilon: float, finer: float) -> CornerLayout | None:
         """Return a layout for an epsilon; None where no grid fits."""
-        if not self._are_few():
+        if sum(counted.count for counted in self.losses) > MOST_ADDED:
             return None
-        pairs = [(counted.loss, counted.count) for counted in self.losses]
         try:
             with np.errstate(all="ignore"):
-                return plan_total(pairs, self._sampled(), epsilon, finer=finer)
+                return plan_total(self.losses, self._samples, epsilon, finer=finer)
         except (ArithmeticError, ValueError):
             # Losses that are almost certain, or beyond 1e-300 or 1e300.
             return None
 
     def _sum(self, epsilon: float, finer: float) -> LossDistribution | None:
         """Return the distribution of the sum, tilted and laid out for an epsilon; None where no grid fits."""
-        plan = self._planned(epsilon, finer)
+        plan = self._plan(epsilon, finer)
         if plan is None:
             return None
         with BALLS, working_precision(PRECISION):
-            found = total_loss(plan.parts, tilt=plan.tilt, tail=plan.tail, points=plan.points)
+            found = total_loss(self.losses, plan)
         self._sums.append(found)
-        del self._sums[:-MOST_SUMS]
+        # A few are kept for other epsilons.
+        del self._sums[:-4]
         return found
-
-    def _known_sum(self, epsilon: float) -> LossDistribution | None:
-        """Return a sum that was laid out for another epsilon, if its bounds are as close at this one."""
-        for total in reversed(self._sums):
-            if _refinement(_lower(total, epsilon), _upper(total, epsilon)) is None:
-                return total
-        return None
-
-    def _are_few(self) -> bool:
-        """Say whether there are few enough losses for a grid."""
-        return sum(counted.count for counted in self.losses) <= MOST_ADDED
 
     def _estimate(self, delta: float) -> float:
         """Return about the epsilon for a delta, in floats."""
@@ -423,9 +380,8 @@ class TotalLoss:
 
     def _log_delta(self, epsilon: float) -> float:
         """Return about the logarithm of delta at an epsilon, in floats."""
-        samples = self._merged()
         with np.errstate(all="ignore"):
-            return log_delta(samples, saddle(samples, epsilon), epsilon)
+            return log_delta(self._merged, saddle(self._merged, epsilon), epsilon)
 
 
 def _upper(total: LossDistribution, epsilon: float) -> float:
@@ -434,10 +390,8 @@ def _upper(total: LossDistribution, epsilon: float) -> float:
         return min(max(upper_float(delta_above(total, arb(epsilon))), 0.0), 1.0)
 
 
-def _lower(total: LossDistribution, epsilon: float, s: float | None = None) -> float:
-    """Return the lower bound of delta of a sum, for a smoothing length or the best of several."""
-    if s is None:
-        return _lower_with(total, epsilon)[0]
+def _lower(total: LossDistribution, epsilon: float, s: float) -> float:
+    """Return the lower bound of delta of a sum for a smoothing length."""
     with BALLS, working_precision(PRECISION):
         return max(lower_float(delta_below(total, arb(epsilon), s)), 0.0)
 
@@ -449,9 +403,10 @@ def _lower_with(total: LossDistribution, epsilon: float) -> tuple[float, float]:
 
 def _refinement(lower: float, upper: float) -> float | None:
     """Return how much finer the grid should be; None where the bounds are close enough."""
-    close = CLOSE if upper >= SMALL else LESS_CLOSE
+    close = 1e-4 if upper >= SMALL else 5e-3
     apart = upper / lower - 1.0 if lower > 0.0 else math.inf
-    return None if apart <= close or upper < LEAST else min(max(1.2 * math.sqrt(apart / close), 1.5), FINEST)
+    # Noise so improbable is cut off: grids of any step prove no delta below 1e-85, and none above 0.
+    return None if apart <= close or upper < 1e-85 else min(max(1.2 * math.sqrt(apart / close), 1.5), 4.0)
 
 
 def _crossing(delta_at: Callable[[float], float], delta: float, near: float, *, passing: bool = True) -> float:
@@ -465,18 +420,16 @@ def _crossing(delta_at: Callable[[float], float], delta: float, near: float, *, 
         distance = math.log(max(value, math.ulp(0.0)) / delta)
         return max(distance, math.ulp(0.0)) if value > delta else min(distance, 0.0)
 
-    near = max(near, LEAST_NEAR)
-    low, high, stride = near, near, 1e-4
-    if excess(near) > 0.0:
-        while excess(high) > 0.0:
-            low, high, stride = high, high * (1.0 + stride), 8.0 * stride
-            if high > MOST_EPSILON:
-                return math.inf if passing else low
-    else:
-        while excess(low) <= 0.0:
-            high, low, stride = low, max(low * (1.0 - stride), 0.0), 8.0 * stride
-            if low == 0.0 and excess(0.0) <= 0.0:
-                return 0.0
+    low = high = max(near, LEAST_NEAR)
+    stride = 1e-4
+    while excess(high) > 0.0:
+        low, high, stride = high, high * (1.0 + stride), 8.0 * stride
+        if high > MOST_EPSILON:
+            return math.inf if passing else low
+    while excess(low) <= 0.0:
+        high, low, stride = low, max(low * (1.0 - stride), 0.0), 8.0 * stride
+        if low == 0.0 and excess(0.0) <= 0.0:
+            return 0.0
     end = passing_end(excess, low, high, tolerance=TOLERANCE, resolution=1e-13)
     if passing:
         return end

@@ -8,61 +8,20 @@ Under bounding the error depends on the true value; what is reported is the larg
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from ggdp.errors import ArgumentError, CertificateError, UnattainableError
+from ggdp.errors import ArgumentError, CertificateError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.privacy.grid import MOST_STEPS, Grid
 from ggdp.proofs.certificate import Certificate, certify, require_proved, verify
 from ggdp.proofs.noise_law import BOUNDINGS, SUPPORTS, Bounding, NoiseLaw, Support
-from ggdp.proofs.worst_case import Question, proved_guarantee
+from ggdp.proofs.worst_case import Question, Requirement, proved_guarantee
 
 if TYPE_CHECKING:
     from ggdp.calibration.search import Proposal
     from ggdp.noise import BoundaryInflatedIntegerNoise, IntegerNoise, TruncatedIntegerNoise
-    from ggdp.proofs.worst_case import Requirement
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """Standard deviation and mean absolute error."""
-
-    std: float
-    mean_abs: float
-
-
-def spread(law: NoiseLaw, bounds: tuple[tuple[float, float], ...] | None = None) -> Spread:
-    """Return the spread of the noise, the largest over coordinates and true values where there are bounds."""
-    if law.bounding is None or bounds is None:
-        return _unbounded(law)
-    spreads = [_bounded(law, law.bounding, pair) for pair in dict.fromkeys(bounds)]
-    return Spread(std=max(one.std for one in spreads), mean_abs=max(one.mean_abs for one in spreads))
-
-
-def _unbounded(law: NoiseLaw) -> Spread:
-    if law.support == "integer":
-        from ggdp.noise.integer_law import IntegerGeneralizedGaussian
-
-        integer = IntegerGeneralizedGaussian(order=law.order, scale=law.scale)
-        return Spread(std=integer.std, mean_abs=integer.mean_abs)
-    from ggdp.noise.generalized_gaussian import GeneralizedGaussian
-
-    real = GeneralizedGaussian(order=law.order, scale=law.scale)
-    return Spread(std=real.std, mean_abs=real.mean_abs)
-
-
-def _bounded(law: NoiseLaw, bounding: str, bounds: tuple[float, float]) -> Spread:
-    if law.support == "integer":
-        from ggdp.noise.bounded_integer_law import largest_integer_errors
-
-        worst = largest_integer_errors(law.order, law.scale, bounds, bounding)
-    else:
-        from ggdp.noise.bounded_law import largest_errors
-
-        worst = largest_errors(law.order, law.scale, bounds, bounding)
-    return Spread(std=worst.std, mean_abs=worst.mean_abs_error)
 
 
 Method: TypeAlias = Literal["tight", "paper"]
@@ -171,9 +130,7 @@ class Calibration:
     @property
     def question(self) -> Question:
         """What has to be proved: with a grid in its steps."""
-        if self.grid is not None:
-            return question_in_steps(self.goal, self.sensitivity, self.order, self.bounds, self.bounding, self.grid)
-        return Question(
+        question = Question(
             goal=self.goal,
             sensitivity=self.sensitivity,
             order=self.order,
@@ -181,6 +138,7 @@ class Calibration:
             bounds=self.bounds,
             bounding=self.bounding,
         )
+        return question if self.grid is None else question_in_steps(question, self.grid)
 
     @property
     def std(self) -> float:
@@ -189,12 +147,26 @@ class Calibration:
         With a grid it is about the noise, from the rounded value on. Rounding itself changes a value by at most half a
         step.
         """
-        return spread(self.law, self.question.bounds).std * (1.0 if self.grid is None else self.grid.step)
+        return self._errors()[0]
 
     @property
     def mean_abs(self) -> float:
         """Mean absolute error, counted as `std` is; under bounding the largest over the true value."""
-        return spread(self.law, self.question.bounds).mean_abs * (1.0 if self.grid is None else self.grid.step)
+        return self._errors()[1]
+
+    def _errors(self) -> tuple[float, float]:
+        """Return `std` and `mean_abs`."""
+        from ggdp.noise import GeneralizedGaussian, IntegerGeneralizedGaussian
+        from ggdp.noise.bounded_law import largest_errors
+
+        law, bounds, step = self.law, self.question.bounds, 1.0 if self.grid is None else self.grid.step
+        if law.bounding is None or bounds is None:
+            kind = IntegerGeneralizedGaussian if law.support == "integer" else GeneralizedGaussian
+            noise = kind(order=law.order, scale=law.scale)
+            return noise.std * step, noise.mean_abs * step
+        known = law.bounding, law.support
+        worst = [largest_errors(law.order, law.scale, pair, *known) for pair in dict.fromkeys(bounds)]
+        return max(one.std for one in worst) * step, max(one.mean_abs_error for one in worst) * step
 
     @property
     def caution(self) -> str | None:
@@ -271,11 +243,10 @@ class Calibration:
 
         Notes
         -----
-        Claim and proof: `ggdp.accounting.renyi` and `ggdp.accounting.renyi`. The two agree to 9 digits in most
-        cases, for boxes and cells too, and to 4 where the divergence is large; where alpha is too large for the working
-        precision (from about 1e3 on at order 50, from about 1e16 on at order 1.5) they may be 0 and infinity. Where
-        only a norm is known at an order other than 2, or the noise is bounded, the lower one is of a simpler move,
-        or 0.
+        Claim and proof: `ggdp.accounting.renyi`. The two agree to 9 digits in most cases, for boxes and cells too, and
+        to 4 where the divergence is large; where alpha is too large for the working precision (from about 1e3 on at
+        order 50, from about 1e16 on at order 1.5) they may be 0 and infinity. Where only a norm is known at an order
+        other than 2, or the noise is bounded, the lower one is of a simpler move, or 0.
 
         Examples
         --------
@@ -373,9 +344,8 @@ class Calibration:
 
         self._require_integers()
         if self.bounding is not None:
-            raise ArgumentError(
-                "bounding", self.bounding, "is drawn around true values: use bounded_noise(), or ggdp.Mechanism"
-            )
+            expected = "is drawn around true values: use bounded_noise(), or ggdp.Mechanism"
+            raise ArgumentError("bounding", self.bounding, expected)
         self.require_proof()
         return IntegerNoise(order=self.order, scale=self.scale)
 
@@ -402,9 +372,8 @@ class Calibration:
 
         self._require_integers()
         if self.bounds is None or len(set(self.bounds)) > 1:
-            raise ArgumentError(
-                "bounds", self.bounds, "a sampler has one pair of bounds; use ggdp.Mechanism(calibration)"
-            )
+            expected = "a sampler has one pair of bounds; use ggdp.Mechanism(calibration)"
+            raise ArgumentError("bounds", self.bounds, expected)
         self.require_proof()
         kind = TruncatedIntegerNoise if self.bounding == "truncated" else BoundaryInflatedIntegerNoise
         lower, upper = (int(end) for end in self.bounds[0])
@@ -412,12 +381,11 @@ class Calibration:
 
     def _require_integers(self) -> None:
         if self.support != "integer":
-            raise ArgumentError(
-                "support",
-                self.support,
+            expected = (
                 "noise on the reals cannot be drawn exactly; use ggdp.Mechanism(calibration), which draws on a "
-                "grid and proves the scale for it, or calibrate with support = 'integer'",
+                "grid and proves the scale for it, or calibrate with support = 'integer'"
             )
+            raise ArgumentError("support", self.support, expected)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, fit for JSON."""
@@ -443,24 +411,11 @@ _proved_guarantee = lru_cache(maxsize=256)(proved_guarantee)
 
 
 @lru_cache(maxsize=64)
-def question_in_steps(
-    goal: Guarantee,
-    sensitivity: Sensitivity,
-    order: float,
-    bounds: tuple[tuple[float, float], ...] | None,
-    bounding: Bounding | None,
-    grid: Grid,
-) -> Question:
+def question_in_steps(question: Question, grid: Grid) -> Question:
     """Return what has to be proved in steps of a grid for a query on the reals."""
-    steps = grid.sensitivity(sensitivity)
-    return Question(
-        goal=goal,
-        sensitivity=steps,
-        order=order,
-        support="integer",
-        bounds=None if bounds is None else bounds_in_steps(grid, bounds, steps.sizes),
-        bounding=bounding,
-    )
+    steps = grid.sensitivity(question.sensitivity)
+    bounds = None if question.bounds is None else bounds_in_steps(grid, question.bounds, steps.sizes)
+    return replace(question, sensitivity=steps, support="integer", bounds=bounds)
 
 
 def bounds_in_steps(
@@ -478,58 +433,38 @@ def bounds_in_steps(
         low, high = grid.index(list(pair)).tolist()
         high = max(high, low + int(size))
         if max(abs(low), abs(high)) > MOST_STEPS:
-            raise ArgumentError(
-                "bounds",
-                pair,
+            expected = (
                 f"are more than 2^53 steps of {grid.step!r} away from 0; subtract a public number from the query, or "
-                "give a coarser Grid",
+                "give a coarser Grid"
             )
+            raise ArgumentError("bounds", pair, expected)
         found.append((float(low), float(high)))
     return tuple(found)
 
 
 def calibration_of(
-    question: Question,
-    requirement: Requirement,
-    proposal: Proposal,
-    *,
-    method: Formula,
-    notes: tuple[str, ...] = (),
+    question: Question, requirement: Requirement, proposal: Proposal, *, method: Formula, notes: tuple[str, ...] = ()
 ) -> Calibration:
-    """Return the calibration of a law that was proved.
-
-    Raises
-    ------
-    UnattainableError
-        If what was proved does not reach the target, as a formula of the paper may not.
-    """
+    """Return the calibration of a law that was proved to meet a requirement."""
     # A scale that is labelled an upper bound does not claim to be the least.
     tight = method == "tight" and requirement.note is None
     certificate = certify(proposal.bound, proposal.law, requirement.target, tight=tight, enclosure=proposal.found)
-    if certificate is None:
-        law = proposal.law
-        raise UnattainableError(
-            f"the scale {law.scale!r} of order {law.order!r} does not keep {question.goal}; use method = 'tight'"
-        )
+    assert certificate is not None
     notes = notes if requirement.note is None else (requirement.note, *notes)
-    return _calibration(question, certificate, method, notes)
+    return calibration_from(question, certificate, method=method, notes=notes)
 
 
-def calibration_from(question: Question, certificate: Certificate) -> Calibration:
+def calibration_from(
+    question: Question, certificate: Certificate, *, method: Formula = "tight", notes: tuple[str, ...] | None = None
+) -> Calibration:
     """Return the calibration that a certificate is about, as `calibrate` would; the certificate is not proved here.
 
-    Raises
-    ------
-    CertificateError
-        If the certificate is not about the question.
+    A CertificateError is raised if it is not about the question.
     """
-    found = (one.note for one in question.accepted() if one.bound == certificate.bound.claim)
-    note = next(found, None)
-    return _calibration(question, certificate, "tight", () if note is None else (note,))
-
-
-def _calibration(question: Question, certificate: Certificate, method: Formula, notes: tuple[str, ...]) -> Calibration:
     law = certificate.law
+    if notes is None:
+        note = next((one.note for one in question.accepted() if one.bound == certificate.bound.claim), None)
+        notes = () if note is None else (note,)
     return Calibration(
         order=law.order,
         scale=law.scale,

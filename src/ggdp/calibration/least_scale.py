@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
 from ggdp import _validate
 from ggdp._work import within
 from ggdp.calibration.calibration import Calibration, Method, calibration_of
-from ggdp.calibration.scale_for_absolute_losses import absolute_sum_excess, least_for_absolute_sum
-from ggdp.calibration.scale_for_bounds import least_for_bounded, least_for_bounded_joint
+from ggdp.calibration.scale_for_bounds import scale_for_bounded, truncated_scale
 from ggdp.calibration.scale_for_one_coordinate import (
-    least_for_integer_gaussian,
-    least_for_integer_shift,
-    least_for_laplace,
-    least_for_shift,
+    laplace_scale,
+    scale_for_integer_gaussian,
+    scale_for_integer_shift,
+    scale_for_shift,
 )
-from ggdp.calibration.scale_for_several_coordinates import corner_excess, least_for_corner, least_for_radial
-from ggdp.calibration.search import least_by_enclosures
+from ggdp.calibration.scale_for_several_coordinates import (
+    absolute_sum_excess,
+    corner_excess,
+    least_for_absolute_sum,
+    least_for_corner,
+    scale_for_radial,
+)
+from ggdp.calibration.search import Proposal, raise_until_proved, scale_by_enclosures
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, SearchError
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
+from ggdp.proofs.bound import Bound
 from ggdp.proofs.bounded import BoundedJointLoss, BoundedLoss
 from ggdp.proofs.noise_law import BOUNDINGS, SUPPORTS, Bounding, NoiseLaw, Support
 from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
 from ggdp.proofs.one_coordinate import IntegerShiftDelta, LaplaceLoss, ShiftDelta
 from ggdp.proofs.several_coordinates import AbsoluteSumDelta, CornerDelta
-from ggdp.proofs.worst_case import Question
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from ggdp.calibration.search import Proposal
-    from ggdp.proofs.bound import Bound
-    from ggdp.proofs.worst_case import Requirement
+from ggdp.proofs.worst_case import Question, Requirement
 
 # Units of work of a calibration in all, and of the search for one requirement.
 MOST_WORK, SEARCH_WORK = 6e6, 5e6
@@ -44,7 +44,8 @@ MOST_WORK, SEARCH_WORK = 6e6, 5e6
 class Search(NamedTuple):
     """How the least scale of a bound is found."""
 
-    least: Callable[[Any, NoiseLaw, float], Proposal] = least_by_enclosures
+    # Of the bound, a law and a target: a scale that is still to be proved, or a law with its proof.
+    least: Callable[[Any, NoiseLaw, float], float | Proposal] = scale_by_enclosures
     # log(bound / target) in floats, for bounds whose proof takes long.
     excess: Callable[..., float] | None = None
     # Whether on the integers smaller scales may pass again.
@@ -53,15 +54,17 @@ class Search(NamedTuple):
 
 # A bound that is not named here is searched by its enclosures.
 SEARCHES: dict[type[Bound], Search] = {
-    LaplaceLoss: Search(least_for_laplace),
-    ShiftDelta: Search(least_for_shift),
-    IntegerShiftDelta: Search(least_for_integer_shift),
-    IntegerGaussianDelta: Search(least_for_integer_gaussian),
+    LaplaceLoss: Search(lambda bound, _, target: laplace_scale(bound.sensitivity, target)),
+    ShiftDelta: Search(scale_for_shift),
+    IntegerShiftDelta: Search(scale_for_integer_shift),
+    IntegerGaussianDelta: Search(scale_for_integer_gaussian),
     CornerDelta: Search(least_for_corner, excess=corner_excess, wavy=True),
     AbsoluteSumDelta: Search(least_for_absolute_sum, excess=absolute_sum_excess),
-    RadialDelta: Search(least_for_radial),
-    BoundedLoss: Search(least_for_bounded),
-    BoundedJointLoss: Search(least_for_bounded_joint),
+    RadialDelta: Search(scale_for_radial),
+    BoundedLoss: Search(scale_for_bounded),
+    BoundedJointLoss: Search(
+        lambda bound, law, target: truncated_scale(law.order, bound.coordinates, bound.moving, target, bound.joint)
+    ),
 }
 
 
@@ -124,47 +127,42 @@ def calibrate(
     >>> calibration.scale
     1.0
     """
-    question = _checked(goal, sensitivity, order, support, bounds, bounding)
+    question = checked_question(goal, sensitivity, order, support, bounds, bounding)
     if _validate.choice(among=get_args(Method), method=method) == "paper":
         from ggdp.calibration.paper import paper_calibration
 
         return paper_calibration(question)
-    found, failed = within(MOST_WORK, partial(_found, question))
-    if failed is not None and not found:
-        raise failed
-    proposal, requirement = min(found, key=lambda pair: pair[0].law.scale)
-    return calibration_of(question, requirement, proposal, method="tight")
+    return calibration_of(question, *within(MOST_WORK, partial(least_proposal, question)), method="tight")
 
 
-def _found(question: Question) -> tuple[list[tuple[Proposal, Requirement]], SearchError | None]:
-    """Return the least law for each requirement for which a search ends, and why another one did not.
-
-    Where none ends, the remaining work goes to the fallbacks.
-    """
-    found, failed = [], None
+def least_proposal(question: Question) -> tuple[Requirement, Proposal]:
+    """Return the least law of all requirements for which a search ends; where none does, of the fallbacks."""
+    failed = None
     for requirements in (question.requirements(), question.fallbacks()):
+        found = []
         for requirement in requirements:
             try:
-                found.append((within(SEARCH_WORK, partial(least_law, question, requirement)), requirement))
+                found.append((requirement, within(SEARCH_WORK, partial(least_law, question, requirement))))
             except SearchError as missing:
                 failed = failed or missing
         if found:
-            break
-    return found, failed
+            return min(found, key=lambda pair: pair[1].law.scale)
+    assert failed is not None
+    raise failed
 
 
 def least_law(question: Question, requirement: Requirement) -> Proposal:
-    """Return the least law found that is proved to meet a requirement.
-
-    Raises
-    ------
-    SearchError
-        If none is found, or the numbers of the search leave the floats.
-    """
+    """Return the least law found that is proved to meet a requirement; a SearchError where none is."""
     # The scale is what is searched for.
     law = NoiseLaw(order=question.order, scale=1.0, support=question.support, bounding=question.bounding)
     with in_floats(requirement):
-        return search_for(requirement.bound).least(requirement.bound, law, requirement.target)
+        return propose(requirement.bound, law, requirement.target)
+
+
+def propose(bound: Bound, law: NoiseLaw, target: float) -> Proposal:
+    """Return the least law found, of any scale, at which a bound is proved to reach a target."""
+    found = search_for(bound).least(bound, law, target)
+    return found if isinstance(found, Proposal) else raise_until_proved(bound, law.with_scale(found), target)
 
 
 @contextmanager
@@ -186,7 +184,7 @@ def in_floats(requirement: Requirement) -> Iterator[None]:
         ) from None
 
 
-def _checked(
+def checked_question(
     goal: object,
     sensitivity: object,
     order: object,
@@ -194,15 +192,14 @@ def _checked(
     bounds: tuple[float, float] | Iterable[tuple[float, float]] | None,
     bounding: Bounding | None,
 ) -> Question:
-    """Return the arguments of `calibrate`, checked."""
+    """Return the arguments of a calibration, checked."""
     if not isinstance(goal, PureDP | ProbabilisticDP | ApproxDP):
         raise ArgumentTypeError("goal", goal, "must be PureDP, ProbabilisticDP or ApproxDP")
     if not isinstance(sensitivity, Sensitivity):
         raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
     if goal.neighbours is not None and goal.neighbours != sensitivity.neighbours:
-        raise ArgumentError(
-            "goal", str(goal), f"the sensitivity is for {sensitivity.neighbours} neighbours; the two must agree"
-        )
+        expected = f"the sensitivity is for {sensitivity.neighbours} neighbours; the two must agree"
+        raise ArgumentError("goal", str(goal), expected)
     _validate.choice(among=SUPPORTS, support=support)
     pairs = None
     if bounds is not None:

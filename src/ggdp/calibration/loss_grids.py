@@ -1,7 +1,11 @@
-"""Where losses are discretized, chosen in floats, and delta estimated on such grids. Nothing here is trusted.
+"""Losses in floats: samples of them, the grids on which they are discretized, and delta estimated on such grids.
 
 ===========  ====================================================================================
-theta        the tilt: root of K'(theta) = epsilon, see `ggdp.calibration.loss_samples`
+p            order, at least 1
+d            shift in units of the scale, D / b
+L(z)         |z + d|^p - |z|^p, the privacy loss at standard noise z; it rises with z
+K(s)         log E e^(s L), summed over all coordinates
+theta        the tilt: root of K'(theta) = epsilon, or 0 where the mean loss is above epsilon
 V            variance of the tilted sum
 W            spread of all splits, the sum of gap^2 / 8: it adds about 2 W to V, and upper and lower
              bound are about 6 theta (1 + theta) W apart, relative to delta
@@ -10,175 +14,337 @@ h            step of an estimate's grid; it adds about h^2/6 to the variance of 
 
 `plan_total` and `plan_upper` choose the grids of a proof, whose bounds are to be close to each other or to delta.
 `estimate_delta` chooses a coarser one and convolves on it in floats, tilted so that small deltas keep their digits: it
-makes the search for a scale fast.
+makes the search for a scale fast. Nothing here is trusted: a proof decides in balls (`ggdp.proofs.losses`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggdp._work import spend
-from ggdp.calibration.loss_samples import (
-    FAR,
-    SMALL_SCALE,
-    Sample,
-    clip_losses,
-    crossings,
-    ends_of,
-    integer_tails_estimate,
-    log_delta,
-    log_moments,
-    loss_estimates,
-    normalize,
-    saddle,
-    sample_of,
-    survival_estimate,
-    total_cumulants,
-)
-from ggdp.proofs.layouts import MOST_KNOTS, LossLayout, Window
-from ggdp.proofs.losses import LaidLoss, ResponseLoss
+from ggdp.proofs.layouts import MOST_KNOTS, CornerLayout, LossLayout, Window
+from ggdp.proofs.losses import CountedLoss, Loss, ResponseLoss
+from ggdp.proofs.noise_law import NoiseLaw
+from ggdp.proofs.several_coordinates import Corner
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Floats: TypeAlias = "NDArray[np.float64]"
 
-    from numpy.typing import NDArray
+# Noise beyond |x|^p = FAR has a probability below e^-FAR.
+FAR = 220.0
+# From this scale on integers are as good as reals.
+SMALL_SCALE = 500.0
 
-    from ggdp.calibration.loss_samples import Floats
-    from ggdp.proofs.losses import Loss
-    from ggdp.proofs.noise_law import NoiseLaw
-    from ggdp.proofs.several_coordinates import Corner
 
-# Relative distance of the upper from the lower bound of delta that is aimed at.
-DISTANCE = 2.2e-5
-# Distance over theta (1 + theta) W.
+def loss_estimates(order: float, z: Floats, shift: float) -> Floats:
+    """Return L(z), without cancellation where z is much larger than the shift."""
+    with np.errstate(all="ignore"):
+        # Mirroring about -d/2 changes the sign of the loss only, and leaves z >= -d/2 to be dealt with.
+        mirrored = z < -0.5 * shift
+        x = np.where(mirrored, -shift - z, z)
+        far = x**order * np.expm1(order * np.log1p(shift / x))
+        near = (x + shift) ** order - np.abs(x) ** order
+        value = np.where(x > shift, far, near)
+    return np.where(mirrored, -value, value)
+
+
+def crossings(order: float, shift: float, levels: Floats, *, largest: float) -> Floats:
+    """Return the roots z of L(z) = level, for levels between L(-shift - largest) and L(largest).
+
+    A table of L, which rises, gives brackets and starts; a few steps of Newton's method, kept in the brackets, give the
+    digits.
+    """
+    levels = np.asarray(levels, dtype=np.float64)
+    if order == 2.0:
+        return np.clip((levels / shift - shift) / 2.0, -shift - largest, largest)
+    # Points from -shift - largest to largest, close together around 0 and -shift, where L bends.
+    side = np.concatenate([[0.0], np.geomspace(1e-12 * (shift + largest), largest, 600)])
+    between = 0.5 * shift * (side / largest)
+    nodes: Floats = np.concatenate([-shift - side[:0:-1], -shift + between, -between[::-1], side[1:]])
+    table = np.maximum.accumulate(loss_estimates(order, nodes, shift))
+    above = np.clip(np.searchsorted(table, levels), 1, len(nodes) - 1)
+    low, high = nodes[above - 1], nodes[above]
+    with np.errstate(all="ignore"):
+        share = (levels - table[above - 1]) / (table[above] - table[above - 1])
+        z = low + np.where((share >= 0.0) & (share <= 1.0), share, 0.5) * (high - low)
+        # Two or three steps are the rule; where L is flat, more halve the bracket.
+        for _ in range(12):
+            miss = loss_estimates(order, z, shift) - levels
+            low, high = np.where(miss > 0.0, low, z), np.where(miss > 0.0, z, high)
+            far, near = np.abs(z + shift), np.abs(z)
+            slope = order * (np.sign(z + shift) * far ** (order - 1.0) - np.sign(z) * near ** (order - 1.0))
+            step = z - miss / slope
+            new = np.where((step >= low) & (step <= high), step, 0.5 * (low + high))
+            settled = np.abs(new - z) <= 1e-8 * np.abs(new)
+            z = new
+            # The error of a step is about the square of the step.
+            if settled.all():
+                break
+    return np.clip(z, -shift - largest, largest)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Losses of one coordinate with their log masses, and how many coordinates are like it."""
+
+    losses: Floats
+    logs: Floats
+    count: int
+
+    def cumulants(self, s: float) -> tuple[float, float, float]:
+        """K, K' and K'' of all `count` coordinates at s."""
+        tilted = self.logs + s * self.losses
+        peak = float(tilted.max())
+        weights = np.exp(tilted - peak)
+        total = float(weights.sum())
+        mean = float(weights @ self.losses) / total
+        variance = float(weights @ (self.losses - mean) ** 2) / total
+        return self.count * (peak + math.log(total)), self.count * mean, self.count * variance
+
+    def ranked(self) -> tuple[Floats, Floats]:
+        """Losses in increasing order, with their log masses."""
+        rank = np.argsort(self.losses, kind="stable")
+        return self.losses[rank], self.logs[rank]
+
+
+def sample_of(law: NoiseLaw, size: float, count: int) -> Sample | None:
+    """Return a sample of the loss of one coordinate; None where every loss is beyond the floats."""
+    order, scale = law.order, law.scale
+    far = FAR ** (1.0 / order)
+    with np.errstate(all="ignore"):
+        # A narrow law on the integers is summed; a wide one is as good as continuous here.
+        if law.support == "integer" and 2.0 * far * scale <= 2400.0:
+            k = np.arange(-math.ceil(far * scale) - 1, math.ceil(far * scale) + 2, dtype=np.float64)
+            logs = -((np.abs(k) / scale) ** order)
+            z, logs = k / scale, logs - normalize(logs)[1]
+        else:
+            z, logs = _standard_sample(order)
+        losses = loss_estimates(order, z, size / scale)
+        losses = np.minimum(losses, 1e15)
+    keep = losses > -1e15
+    return Sample(losses[keep], logs[keep], count) if keep.any() else None
+
+
+@lru_cache(maxsize=64)
+def _standard_sample(order: float) -> tuple[Floats, Floats]:
+    """Return standard noise on the reals with its log masses; a search tries many scales of it."""
+    u = np.linspace(-1.0, 1.0, 1601)
+    edges = FAR ** (1.0 / order) * (u if order > 3.0 else u * (0.2 + 0.8 * u * u))
+    z = 0.5 * (edges[1:] + edges[:-1])
+    tail = survival_estimate(order, np.abs(edges))
+    masses = np.where(z > 0, tail[:-1] - tail[1:], tail[1:] - tail[:-1])
+    logs = np.log(np.maximum(masses, 1e-300))
+    for kept in (z, logs):
+        kept.setflags(write=False)
+    return z, logs
+
+
+def clip_losses(sample: Sample, cap: float) -> tuple[Sample | None, float]:
+    """Return the part of a sample with losses from -cap to cap, and the mass of all coordinates above it."""
+    keep = (sample.losses <= cap) & (sample.losses >= -cap)
+    beyond = float(np.exp(sample.logs[sample.losses > cap]).sum()) * sample.count
+    return (Sample(sample.losses[keep], sample.logs[keep], sample.count) if keep.any() else None), beyond
+
+
+def merge_losses(sample: Sample, nodes: int) -> Sample:
+    """Return a sample with at most so many losses: neighbouring ones are replaced by their mean."""
+    each = -(-len(sample.losses) // nodes)
+    if each == 1:
+        return sample
+    losses, logs = sample.ranked()
+    starts = np.arange(0, len(logs), each)
+    peaks = np.maximum.reduceat(logs, starts)
+    weights = np.exp(logs - np.repeat(peaks, each)[: len(logs)])
+    masses = np.add.reduceat(weights, starts)
+    return Sample(np.add.reduceat(weights * losses, starts) / masses, peaks + np.log(masses), sample.count)
+
+
+def normalize(logs: Floats) -> tuple[Floats, float]:
+    """Return masses that are given by their logarithms with a sum of 1, and the logarithm of their sum."""
+    peak = float(logs.max())
+    weights = np.exp(logs - peak)
+    total = float(weights.sum())
+    return weights / total, peak + math.log(total)
+
+
+def survival_estimate(order: float, z: Floats) -> Floats:
+    """Return P(X > z) of the standard law."""
+    with np.errstate(all="ignore"):
+        if order == 1.0:
+            tail = 0.5 * np.exp(-np.abs(z))
+        else:
+            # Takes a third of a second to load.
+            from scipy import special
+
+            tail = 0.5 * special.gammaincc(1.0 / order, np.abs(z) ** order)
+    return np.asarray(np.where(z < 0, 1.0 - tail, tail))
+
+
+def integer_tails_estimate(order: float, scale: float, k: Floats) -> Floats:
+    """Return P(K >= k) of the law on the integers."""
+    if scale >= SMALL_SCALE:
+        return survival_estimate(order, (k - 0.5) / scale)
+    far = math.ceil(FAR ** (1.0 / order) * scale) + 1
+    weights = np.exp(-((np.arange(0, far + 1) / scale) ** order))
+    tails = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
+    total = 2.0 * tails[0] - weights[0]
+    right = tails[np.clip(k, 0, far + 1).astype(np.int64)] / total
+    left = 1.0 - tails[np.clip(1 - k, 0, far + 1).astype(np.int64)] / total
+    return np.asarray(np.where(k > 0, right, left))
+
+
+def total_cumulants(samples: Sequence[Sample], s: float) -> tuple[float, float, float]:
+    """Return K, K' and K'' of all coordinates together at s."""
+    parts = [sample.cumulants(s) for sample in samples]
+    return sum(q[0] for q in parts), sum(q[1] for q in parts), sum(q[2] for q in parts)
+
+
+def log_moments(samples: Sequence[Sample], tilts: Floats) -> Floats:
+    """Return K of all coordinates together at several tilts."""
+    total = np.zeros(len(tilts))
+    for sample in samples:
+        tilted = sample.logs + tilts[:, None] * sample.losses
+        peaks = tilted.max(axis=1)
+        total += sample.count * (peaks + np.log(np.exp(tilted - peaks[:, None]).sum(axis=1)))
+    return total
+
+
+def log_delta(samples: Sequence[Sample], theta: float, epsilon: float) -> float:
+    """The logarithm of delta as if the tilted sum were normal around epsilon, up to a small factor."""
+    if _most(samples) <= epsilon:
+        return -FAR
+    moment, _, variance = total_cumulants(samples, theta)
+    spread = math.sqrt(variance) + 1e-300
+    a = theta + 1.0 / spread
+    return min(moment - theta * epsilon + math.log(0.3) - math.log(spread * a) - math.log1p(a), 0.0)
+
+
+def saddle(samples: Sequence[Sample], epsilon: float) -> float:
+    """Return theta."""
+    low, high = 0.0, math.inf
+    _, mean, variance = total_cumulants(samples, 0.0)
+    if mean >= epsilon or _most(samples) <= epsilon:
+        return 0.0
+    s = 0.0
+    for _ in range(80):
+        if abs(mean - epsilon) <= 1e-3 * math.sqrt(variance):
+            break
+        low, high = (s, high) if mean < epsilon else (low, s)
+        step = s + (epsilon - mean) / variance if variance > 0.0 else math.inf
+        if not low < step < high or not math.isfinite(step):
+            step = 0.5 * (low + high) if math.isfinite(high) else 2.0 * low + 1.0
+        s = min(step, 3.0 * low + 1.0 + 1.0 / math.sqrt(variance + 1e-300)) if math.isinf(high) else step
+        _, mean, variance = total_cumulants(samples, s)
+        if s > 1e12:
+            break
+    return s
+
+
+def _most(samples: Sequence[Sample]) -> float:
+    """Return the largest sum of losses in the samples."""
+    return sum(sample.count * float(sample.losses.max()) for sample in samples)
+
+
+def ends_of(sample: Sample, budget: float) -> tuple[float, float]:
+    """The losses outside of which all coordinates of the sample together have a negligible mass."""
+    losses, logs = sample.ranked()
+    masses = np.exp(logs) * sample.count
+    enough = math.exp(max(budget, -700.0))
+    below, above = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
+    low = losses[max(int(np.searchsorted(below, enough)) - 1, 0)]
+    over = np.nonzero(above > enough)[0]
+    high = losses[min(int(over[-1]) + 1, len(losses) - 1)] if len(over) else losses[-1]
+    return float(low), float(high)
+
+
+# Distance of the upper from the lower bound of delta, over theta (1 + theta) W and relative to delta.
 PER_SPREAD = 6.0
-# Losses so many times as large as those that are as good as infinite are counted as infinite.
-FAR_ABOVE = 10.0
-# The largest spread relative to the variance, where no loss near epsilon shows how much there may be.
-COARSEST = 1e-5
-# Few losses get steps as fine as this, at which accountants that round losses up are at their best; with so many knots
-# at most. Atoms alone are discretized in less time than densities.
-FINE, MOST_FINE = 5e-5, 1 << 17
-FINE_ATOMS, MOST_FINE_ATOMS = 3.5e-5, 3 << 17
 # The part of the spread that single losses may have; the rest is that of coarser grids for sums.
 SINGLE = 0.6
 # The window of a sum, in standard deviations.
 WINDOW = 15.0
-# Tilted mass outside of the inner part of a grid: for all coordinates together where a lower bound is wanted too, else
-# for one, less by the square root of their number.
-OUTSIDE, OUTSIDE_OF_ONE = 1e-8, 1e-2
-# Tilted mass below the grid; mass above it, relative to delta.
-BELOW, ABOVE, ABOVE_UPPER = 1e-11, 1e-9, 1e-7
-LEAST_POINTS, MOST_POINTS = 1 << 12, 1 << 17
-# The tilted variance is at least this part of the variance without a tilt.
-LEAST_VARIANCE = 0.02
-# Steps from 0 to the largest loss of a coordinate.
-MOST_STEPS = 1 << 17
-# The tilt times the largest loss: a steeper tilt cannot be needed.
-MOST_TILTED = 1e5
+# Mass above the grid, relative to delta.
+ABOVE = 1e-9
 # Below this order the largest losses of a coordinate are almost one atom, which belongs on a knot.
 ATOMIC = 1.02
 # Losses have a common unit if they are multiples of it up to this one.
 MOST_UNITS = 4096
-# How much finer than wanted a grid may be for the sake of a common unit, as a power of two; how much steps may differ.
-FINER, FARTHEST = 3, 60
-
-# Of estimates: added variance relative to that of the sum; delta then rises by about 1e-4 of itself.
-ADDED_VARIANCE = 6e-5
-# How much more of it a rough grid adds; the scale is then about 1e-4 larger, at every order alike.
-ROUGHER = 5.0
-LARGEST_STEP = 0.02
-# What is cut off at the ends of a grid, relative to delta.
+# How much finer than wanted a grid may be for the sake of a common unit, as a power of two.
+FINER = 3
+# Of estimates: what is cut off at the ends of a grid, relative to delta.
 NEGLIGIBLE = math.log(1e-8)
 # A transform of more knots takes long.
 MOST_ESTIMATE_KNOTS = 1 << 15
 # Up to so many coordinates the grid is finer: the transform is short.
 FEW_COORDINATES = 16
-# On the integers, below this scale, single losses carry much mass.
-LUMPY_SCALE, LUMPY_STEP = 200.0, 2e-4
-# Knots far from 0 lie apart by a 150th of their loss where a grid is sparse.
-SPARSENESS = 150
-# From so many coordinates of one size on, blocks of them are added first.
-STAGED = 1 << 14
 # Tilts of Chernoff bounds that are tried, in units of the spread of the sum.
 TILTS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 13.0, 18.0, 30.0])
 # Up to so many coordinates a far tail is made by few of them.
 TAILED = 100
-# A loss that is a level but for its rounding is not above it.
-ROUNDING = 1e-14
 # How many knots on either side of epsilon show the density.
 NEAR = 8
 # Units of work of an estimate: for each size, and for each point.
 GRID, POINT = 800, 0.15
 
 
-@dataclass(frozen=True, slots=True)
-class TotalPlan:
-    """A layout for the sum of all losses."""
-
-    parts: tuple[LaidLoss, ...]
-    tilt: float
-    tail: float
-    points: int
-
-
-def sample_losses(losses: Sequence[tuple[Loss, int]]) -> list[Sample] | None:
+def sample_losses(losses: Sequence[CountedLoss]) -> list[Sample] | None:
     """Return a sample of each loss; None where a loss is beyond the floats."""
     found: list[Sample] = []
-    for loss, count in losses:
+    for counted in losses:
+        loss = counted.loss
         if isinstance(loss, ResponseLoss):
             truth = -math.log1p(math.exp(-loss.epsilon))
             masses = np.array([truth - loss.epsilon, truth])
-            found.append(Sample(np.array([-loss.epsilon, loss.epsilon]), masses, count))
-        elif (sample := sample_of(loss.law, loss.size, count)) is not None:
+            found.append(Sample(np.array([-loss.epsilon, loss.epsilon]), masses, counted.count))
+        elif (sample := sample_of(loss.law, loss.size, counted.count)) is not None:
             found.append(sample)
     return found if len(found) == len(losses) else None
 
 
 def plan_total(
-    losses: Sequence[tuple[Loss, int]],
-    samples: Sequence[Sample],
-    epsilon: float,
-    *,
-    finer: float = 1.0,
-    ratio: float = 0.0,
-) -> TotalPlan:
+    losses: Sequence[CountedLoss], samples: Sequence[Sample], epsilon: float, *, finer: float = 1.0, ratio: float = 0.0
+) -> CornerLayout:
     """Choose tilt, steps and windows for both bounds of delta at epsilon.
 
     `ratio` is the density of the sum at epsilon over delta, where it is known.
     """
-    samples = _without_largest(samples, epsilon, FAR_ABOVE)
+    # Losses ten times as large as those that are as good as infinite are counted as infinite.
+    samples = _without_largest(samples, epsilon, 10.0)
     theta = spread_tilt(samples, saddle_tilt(samples, epsilon))
     variances = [sample.cumulants(theta)[2] / sample.count for sample in samples]
     slope = max(theta, 1.0 / math.sqrt(sum(sample.cumulants(theta)[2] for sample in samples)))
-    spread = DISTANCE / (PER_SPREAD * max(slope * (1.0 + slope), ratio)) / finer**2
-    # Fine steps where they take few knots.
-    atoms = all(isinstance(loss, ResponseLoss) or loss.law.support == "integer" for loss, _ in losses)
-    fine, most = (FINE_ATOMS, MOST_FINE_ATOMS) if atoms else (FINE, MOST_FINE)
+    # The bounds are to be about 2.2e-5 apart, relative to delta.
+    spread = 2.2e-5 / (PER_SPREAD * max(slope * (1.0 + slope), ratio)) / finer**2
+    # Where they take few knots, steps as fine as those at which accountants that round losses up are at their best.
+    # Atoms alone are discretized in less time than densities.
+    atoms = all(isinstance(one.loss, ResponseLoss) or one.loss.law.support == "integer" for one in losses)
+    fine, most = (3.5e-5, 3 << 17) if atoms else (5e-5, 1 << 17)
     total = math.sqrt(sum(sample.count * variance for sample, variance in zip(samples, variances, strict=True)))
-    number = sum(count for _, count in losses)
+    number = sum(one.count for one in losses)
     if WINDOW * (sum(map(math.sqrt, variances)) + total) / fine <= most:
         spread = min(spread, number * fine**2 / 8.0 / finer**2)
-    return _plan(losses, samples, epsilon, theta, spread, OUTSIDE / number, ABOVE)
+    # A lower bound needs almost all tilted mass of all coordinates together inside of the inner parts.
+    return _plan(losses, samples, epsilon, theta, spread, 1e-8 / number, ABOVE)
 
 
-def plan_upper(
-    losses: Sequence[tuple[Loss, int]], samples: Sequence[Sample], epsilon: float, spread: float
-) -> TotalPlan:
+def plan_upper(losses: Sequence[CountedLoss], samples: Sequence[Sample], epsilon: float, spread: float) -> CornerLayout:
     """Choose tilt, steps and windows for the upper bound of delta at epsilon alone, with a given spread W.
 
     It is then above delta by about 2/3 W times the density of the sum at epsilon.
     """
     samples = _without_largest(samples, epsilon, 1.0)
     theta = saddle_tilt(samples, epsilon)
-    outside = OUTSIDE_OF_ONE / math.sqrt(sum(sample.count for sample in samples))
-    most = COARSEST * sum(sample.cumulants(theta)[2] for sample in samples)
-    return _plan(losses, samples, epsilon, theta, min(spread, most), outside, ABOVE_UPPER)
+    outside = 1e-2 / math.sqrt(sum(sample.count for sample in samples))
+    # Where no loss near epsilon shows how much there may be.
+    most = 1e-5 * sum(sample.cumulants(theta)[2] for sample in samples)
+    return _plan(losses, samples, epsilon, theta, min(spread, most), outside, 1e-7)
 
 
 def _without_largest(samples: Sequence[Sample], epsilon: float, farther: float) -> list[Sample]:
@@ -189,13 +355,13 @@ def _without_largest(samples: Sequence[Sample], epsilon: float, farther: float) 
 
 
 def saddle_tilt(samples: Sequence[Sample], epsilon: float) -> float:
-    """Return the tilt for an epsilon."""
-    return min(saddle(samples, epsilon), MOST_TILTED / max(float(np.abs(sample.losses).max()) for sample in samples))
+    """Return the tilt for an epsilon; a steeper one than 1e5 over the largest loss cannot be needed."""
+    return min(saddle(samples, epsilon), 1e5 / max(float(np.abs(sample.losses).max()) for sample in samples))
 
 
 def spread_tilt(samples: Sequence[Sample], theta: float) -> float:
-    """Return a tilt that leaves some variance: near the largest possible sum the saddle point puts all mass on it."""
-    least = LEAST_VARIANCE * total_cumulants(samples, 0.0)[2]
+    """Return a tilt that leaves 2% of the variance: near the largest sum the saddle point puts all mass on it."""
+    least = 0.02 * total_cumulants(samples, 0.0)[2]
     if total_cumulants(samples, theta)[2] >= least:
         return theta
     low, high = 0.0, theta
@@ -206,40 +372,37 @@ def spread_tilt(samples: Sequence[Sample], theta: float) -> float:
 
 
 def _plan(
-    losses: Sequence[tuple[Loss, int]],
+    losses: Sequence[CountedLoss],
     samples: Sequence[Sample],
     epsilon: float,
     theta: float,
     spread: float,
     outside: float,
     cut: float,
-) -> TotalPlan:
+) -> CornerLayout:
     """Choose steps and windows for a tilt and a spread.
 
-    Each grid has so much tilted mass `outside` of its inner part, and a mass above it of the share `cut` of delta.
+    Each grid has so much tilted mass `outside` of its inner part, and a mass above it of the share `cut` of delta; it
+    has at most 2^17 steps from 0 to the largest loss.
     """
-    number = sum(count for _, count in losses)
+    number = sum(one.count for one in losses)
     above = log_delta(samples, theta, epsilon) + math.log(cut / number)
     highs = [_highest(sample, above) for sample in samples]
-    steps = _steps(losses, samples, theta, spread, [high / MOST_STEPS for high in highs])
-    parts = tuple(
-        LaidLoss(loss, count, _layout(sample, theta, step, outside, BELOW / number, high))
-        for (loss, count), sample, step, high in zip(losses, samples, steps, highs, strict=True)
+    steps = _steps(losses, samples, theta, spread, [high / 2.0**17 for high in highs])
+    sizes = tuple(
+        _layout(sample, theta, step, outside, 1e-11 / number, high)
+        for sample, step, high in zip(samples, steps, highs, strict=True)
     )
     variance = sum(sample.cumulants(theta)[2] for sample in samples)
     levels = max(math.log(number, 4.0), 1.0)
     points = WINDOW * math.sqrt(variance * levels / (8.0 * (1.0 - SINGLE) * spread))
-    points = min(max(math.ceil(points), LEAST_POINTS), MOST_POINTS)
+    points = min(max(math.ceil(points), 1 << 12), 1 << 17)
     # What is cut off a sum is multiplied by the number of such sums in the total.
-    return TotalPlan(parts, theta, above - math.log(4.0), points)
+    return CornerLayout(sizes=sizes, tilt=theta, tail=above - math.log(4.0), points=points)
 
 
 def _steps(
-    losses: Sequence[tuple[Loss, int]],
-    samples: Sequence[Sample],
-    theta: float,
-    spread: float,
-    least: Sequence[float],
+    losses: Sequence[CountedLoss], samples: Sequence[Sample], theta: float, spread: float, least: Sequence[float]
 ) -> list[float]:
     """Return steps that differ by powers of two, none far below the least, with few knots for the spread."""
     # With knots in proportion to deviation / step, and count * step^2 / 8 adding up to the spread.
@@ -248,43 +411,37 @@ def _steps(
     added = sum(sample.count * share**2 for share, sample in zip(shares, samples, strict=True))
     height = math.sqrt(8.0 * SINGLE * spread / added)
     wanted = [max(height * share, floor) for share, floor in zip(shares, least, strict=True)]
-    units = [_unit(loss, sample) for (loss, _), sample in zip(losses, samples, strict=True)]
+    units = [_unit(counted.loss, sample) for counted, sample in zip(losses, samples, strict=True)]
     known = [unit for unit in units if unit is not None]
-    values = {unit.value for unit in known}
-    divisor = _common_divisor([unit.value for unit in known]) if len(known) == len(units) else None
+    values = [value for value, _ in known]
+    divisor = _common_divisor(values) if len(known) == len(units) else None
     common = None if divisor is None else max(values) * float(divisor)
-    if common is not None and (len(values) == 1 or common * 2.0**FINER >= min(wanted)):
+    if common is not None and (len(set(values)) == 1 or common * 2.0**FINER >= min(wanted)):
         powers = [round(math.log2(step / common)) for step in wanted]
         # On the unit itself nothing is split; a grid a little coarser would be worse. Atoms want a part of it.
-        exact = all(unit.lattice for unit in known)
+        exact = all(lattice for _, lattice in known)
         powers = [(0 if power <= FINER else power) if exact else min(power, 0) for power in powers]
     else:
-        weight = {one.value: 0.0 for one in known}
-        for one, sample in zip(units, samples, strict=True):
-            if one is not None:
-                weight[one.value] += sample.cumulants(theta)[2]
+        weight = dict.fromkeys(values, 0.0)
+        for unit, sample in zip(units, samples, strict=True):
+            if unit is not None:
+                weight[unit[0]] += sample.cumulants(theta)[2]
         common = max(weight, key=lambda value: weight[value], default=1.0)
         powers = [round(math.log2(step / common)) for step in wanted]
-    return [math.ldexp(common, max(power, max(powers) - FARTHEST)) for power in powers]
+    return [math.ldexp(common, max(power, max(powers) - 60)) for power in powers]
 
 
-class _Unit(NamedTuple):
-    """A number of which all losses are multiples, or of which the largest loss, which is an atom, is one."""
-
-    value: float
-    lattice: bool
-
-
-def _unit(loss: Loss, sample: Sample) -> _Unit | None:
+def _unit(loss: Loss, sample: Sample) -> tuple[float, bool] | None:
+    """Return a number of which all losses are multiples, and True; or only the largest one, an atom, and False."""
     if isinstance(loss, ResponseLoss):
-        return _Unit(loss.epsilon, lattice=True)
+        return loss.epsilon, True
     order, scale, whole = loss.law.order, loss.law.scale, loss.law.support == "integer"
     if whole and order == 2.0:
-        return _Unit(loss.size / scale**2, lattice=True)
+        return loss.size / scale**2, True
     if whole and order == 1.0 and loss.size <= MOST_UNITS:
-        return _Unit(1.0 / scale, lattice=True)
+        return 1.0 / scale, True
     if order < ATOMIC:
-        return _Unit(loss.size / scale if order == 1.0 else float(sample.losses.max()), lattice=False)
+        return loss.size / scale if order == 1.0 else float(sample.losses.max()), False
     return None
 
 
@@ -335,33 +492,8 @@ class _SizeGrid:
     # First and last knot, in steps of this grid.
     low: int
     high: int
-    # Whether knots far from 0 lie apart by a 150th of the loss: nothing is lost where many coordinates add up.
-    sparse: bool
     # The window of a block on the grid of this size; None where the coordinates are added on the common grid.
     window: Window | None
-
-    def knots(self) -> list[int]:
-        """Return the indices of the knots in use, from low to high."""
-        if not self.sparse:
-            return list(range(self.low, self.high + 1))
-        sides = []
-        for end in (-self.low, self.high):
-            index, side = 0, []
-            while index < end:
-                index = min(index + max(index // SPARSENESS, 1), end)
-                side.append(index)
-            sides.append(side)
-        return [-index for index in reversed(sides[0])] + [0] + sides[1]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Grid:
-    """The common grid of an estimate: its step, a grid for each size, the window of the sum, and its tilt."""
-
-    step: float
-    sizes: tuple[_SizeGrid, ...]
-    window: Window
-    tilt: float
 
 
 class Estimate(NamedTuple):
@@ -378,13 +510,14 @@ def estimate_delta(law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool
     grid = _estimate_grid(law, corner, epsilon, rough=rough)
     if grid is None:
         return Estimate(1.0, 1.0)
-    points, theta = grid.window.points, grid.tilt
-    spend(POINT * (points + sum(size.high - size.low for size in grid.sizes)))
+    common, sizes, whole, theta, sparse = grid
+    points = whole.points
+    spend(POINT * (points + sum(size.high - size.low for size in sizes)))
     spectrum = np.ones(points // 2 + 1, dtype=np.complex128)
     level, infinite = -theta * epsilon, 0.0
-    for size in grid.sizes:
-        step = grid.step * 0.5**size.halvings
-        masses, beyond = _masses(law, size, step)
+    for size in sizes:
+        step = common * 0.5**size.halvings
+        masses, beyond = _masses(law, size, step, sparse=sparse)
         infinite += size.count * size.copies * math.log1p(-min(beyond, 1.0 - 1e-16))
         weights, log_total = normalize(np.log(masses) + theta * step * np.arange(size.low, size.high + 1))
         level += size.count * size.copies * log_total
@@ -395,20 +528,31 @@ def estimate_delta(law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool
         block = np.fft.irfft(spectrum_of(weights, size.low, window.points) ** size.count, window.points)
         indices = np.arange(window.top - window.points + 1, window.top + 1, dtype=np.int64)
         block = np.maximum(block[indices % window.points], 0.0)
-        weights, low = _coarsen(block, indices, size.halvings, step, theta)
-        spectrum *= spectrum_of(weights, low, points) ** size.copies
+        # Tilted masses on the fine grid are split between their neighbours on the common one.
+        coarse = indices >> size.halvings
+        over = (indices - (coarse << size.halvings)) * step
+        up = np.expm1(-over) / math.expm1(-common)
+        weights = np.zeros(int(coarse[-1] - coarse[0]) + 2)
+        np.add.at(weights, coarse - coarse[0], block * (1.0 - up) * np.exp(-theta * over))
+        np.add.at(weights, coarse - coarse[0] + 1, block * up * np.exp(theta * (common - over)))
+        spectrum *= spectrum_of(weights, int(coarse[0]), points) ** size.copies
     composed = np.fft.irfft(spectrum, points)
-    first = math.floor(epsilon / grid.step) + 1
-    indices = np.arange(first, grid.window.top + 1)
-    above = indices * grid.step - epsilon
+    first = math.floor(epsilon / common) + 1
+    indices = np.arange(first, whole.top + 1)
+    above = indices * common - epsilon
     terms = -np.expm1(-above) * composed[indices % points] * np.exp(-theta * above)
     height = math.exp(min(level, 0.0))
-    near = composed[np.arange(first - NEAR, first + NEAR) % points].mean() / grid.step
+    near = composed[np.arange(first - NEAR, first + NEAR) % points].mean() / common
     return Estimate(height * max(float(terms.sum()), 0.0) - math.expm1(infinite), height * max(float(near), 0.0))
 
 
-def _estimate_grid(law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool) -> _Grid | None:
-    """Choose grids and windows of an estimate; None where no finite grid can show a delta below 1."""
+def _estimate_grid(
+    law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool
+) -> tuple[float, list[_SizeGrid], Window, float, bool] | None:
+    """Choose the common step, a grid for each size, the window of the sum, its tilt, and whether knots are sparse.
+
+    None where no finite grid can show a delta below 1.
+    """
     coordinates, groups = sum(count for _, count in corner), len(corner)
     found = [sample_of(law, size, count) for size, count in corner]
     kept = [sample for sample in found if sample is not None]
@@ -427,23 +571,34 @@ def _estimate_grid(law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool
     cumulants = [sample.cumulants(theta) for sample in samples]
     variance = sum(part[2] for part in cumulants)
     # Very many coordinates of one size are added in blocks: two short transforms take the place of a long one.
-    staged = groups == 1 and coordinates >= STAGED
+    staged = groups == 1 and coordinates >= 1 << 14
     blocks = math.isqrt(coordinates) if staged else 1
-    added = ADDED_VARIANCE * (1.0 if coordinates > FEW_COORDINATES else 0.125) * (ROUGHER if rough else 1.0)
+    # The variance that a grid adds, relative to that of the sum: delta rises by about 1e-4 of itself. On a rough grid
+    # the scale is about 1e-4 larger, at every order alike.
+    added = 6e-5 * (1.0 if coordinates > FEW_COORDINATES else 0.125) * (5.0 if rough else 1.0)
     share = added * variance / (1 if groups == 1 and not staged else 2 * groups)
     ends = [ends_of(sample, budget) for sample in samples]
-    lumpy = law.support == "integer" and law.scale < LUMPY_SCALE
-    base = _base_step(corner if not staged else ((corner[0][0], blocks + 1),), ends, share, epsilon, law.order)
+    # On the integers, below this scale, single losses carry much mass.
+    lumpy = law.support == "integer" and law.scale < 200.0
+    # The step whose added variance is the share, within what a transform can bear. Sizes of many coordinates get a
+    # finer grid of their own where there are several sizes.
+    span = max(high - low for low, high in ends)
+    spreads = max([1, *(count for _, count in corner if count <= FEW_COORDINATES)])
+    if groups == 1:
+        spreads = blocks + 1 if staged else coordinates
+    # Losses that hardly vary need no finer grid than those that just reach epsilon; near order 1 they are almost atoms.
+    near = 1e-4 if law.order < ATOMIC else 1e-3
+    floor = max(span / MOST_ESTIMATE_KNOTS, near * epsilon / math.sqrt(spreads * groups))
+    base = min(max(math.sqrt(6.0 * share / spreads), floor), 0.02)
     if not rough:
         if theta > 0.0 and coordinates <= TAILED and law.order >= ATOMIC:
             # A far tail that is made by few coordinates falls by e^(-theta h) from knot to knot.
-            span = max(high - low for low, high in ends)
             base = min(base, max(math.sqrt(1e-4 * epsilon / theta), span / MOST_ESTIMATE_KNOTS))
         if lumpy:
             # A loss next to epsilon shows how far the grid has spread it.
             reach = sum(count * (high - low) for (low, high), (_, count) in zip(ends, corner, strict=True))
             reach = min(reach, 16.0 * math.sqrt(variance) + epsilon)
-            base = min(base, max(LUMPY_STEP * epsilon, reach / MOST_ESTIMATE_KNOTS))
+            base = min(base, max(2e-4 * epsilon, reach / MOST_ESTIMATE_KNOTS))
     if law.order < ATOMIC:
         # The atoms at the largest losses, which are D/b at order 1 and nearly proportional to D near it, are put on
         # knots: a sum of atoms that are off the grid spreads above epsilon although none of it is there.
@@ -466,34 +621,12 @@ def _estimate_grid(law: NoiseLaw, corner: Corner, epsilon: float, *, rough: bool
             lost = budget - math.log(copies)
             window = _window([block], fine, lost, 0.0, centre, many * last) if halvings else None
             highest += copies * (many * last if window is None else (window.top >> halvings) + 1)
-            sparse = coordinates > TAILED and not lumpy
             grids.append(
-                _SizeGrid(
-                    size=size,
-                    count=many,
-                    copies=copies,
-                    halvings=halvings,
-                    low=first,
-                    high=last,
-                    sparse=sparse,
-                    window=window,
-                )
+                _SizeGrid(size=size, count=many, copies=copies, halvings=halvings, low=first, high=last, window=window)
             )
     window = _window(samples, step, budget, theta, epsilon, highest)
-    return _Grid(step=step, sizes=tuple(grids), window=window, tilt=theta)
-
-
-def _base_step(
-    corner: Corner, ends: Sequence[tuple[float, float]], share: float, epsilon: float, order: float
-) -> float:
-    """Return the step whose added variance is `share`, within what a transform can bear."""
-    # Sizes of many coordinates get a finer grid of their own where there are several sizes.
-    spreads = corner[0][1] if len(corner) == 1 else max([1, *(n for _, n in corner if n <= FEW_COORDINATES)])
-    span = max(high - low for low, high in ends)
-    # Losses that hardly vary need no finer grid than those that just reach epsilon; near order 1 they are almost atoms.
-    near = 1e-4 if order < ATOMIC else 1e-3
-    floor = max(span / MOST_ESTIMATE_KNOTS, near * epsilon / math.sqrt(spreads * len(corner)))
-    return min(max(math.sqrt(6.0 * share / spreads), floor), LARGEST_STEP)
+    # Where many coordinates add up, nothing is lost if knots far from 0 lie apart by a 150th of the loss.
+    return step, grids, window, theta, coordinates > TAILED and not lumpy
 
 
 def _halvings(step: float, cumulants: tuple[float, float, float], count: int, span: float, share: float) -> int:
@@ -560,14 +693,19 @@ def first_above(law: NoiseLaw, size: float, levels: Floats) -> Floats:
     reach = math.ceil(FAR ** (1.0 / law.order) * law.scale) + 1
     noises = np.arange(-reach - math.ceil(size), reach + 1.0)
     losses = loss_estimates(law.order, noises / law.scale, size / law.scale)
-    return np.asarray(
-        noises[0] + np.searchsorted(np.maximum.accumulate(losses), levels * (1.0 + ROUNDING), side="right")
-    )
+    # A loss that is a level but for its rounding is not above it.
+    return np.asarray(noises[0] + np.searchsorted(np.maximum.accumulate(losses), levels * (1.0 + 1e-14), side="right"))
 
 
-def _masses(law: NoiseLaw, size: _SizeGrid, step: float) -> tuple[Floats, float]:
+def _masses(law: NoiseLaw, size: _SizeGrid, step: float, *, sparse: bool) -> tuple[Floats, float]:
     """Return masses on the knots by connecting the dots, and the mass above the highest knot."""
-    knots = np.array(size.knots(), dtype=np.int64)
+    knots = np.arange(size.low, size.high + 1, dtype=np.int64)
+    if sparse:
+        sides = [0], [0]
+        for side, end in zip(sides, (-size.low, size.high), strict=True):
+            while side[-1] < end:
+                side.append(min(side[-1] + max(side[-1] // 150, 1), end))
+        knots = np.array([*(-index for index in reversed(sides[0])), *sides[1][1:]], dtype=np.int64)
     levels = step * knots.astype(np.float64)
     if law.support == "integer":
         k = first_above(law, size.size, levels)
@@ -590,19 +728,3 @@ def spectrum_of(weights: Floats, low: int, points: int) -> NDArray[np.complex128
     circular = np.zeros(points)
     np.add.at(circular, (low + np.arange(len(weights))) % points, weights)
     return np.fft.rfft(circular)
-
-
-def _coarsen(
-    weights: Floats, indices: NDArray[np.int64], halvings: int, step: float, theta: float
-) -> tuple[Floats, int]:
-    """Split tilted masses on the fine grid between their neighbours on the coarse one."""
-    factor = 1 << halvings
-    coarse = indices // factor
-    over = (indices - coarse * factor) * step
-    wide = step * factor
-    up = np.expm1(-over) / math.expm1(-wide)
-    low = int(coarse[0])
-    result = np.zeros(int(coarse[-1]) - low + 2)
-    np.add.at(result, coarse - low, weights * (1.0 - up) * np.exp(-theta * over))
-    np.add.at(result, coarse - low + 1, weights * up * np.exp(theta * (wide - over)))
-    return result, low

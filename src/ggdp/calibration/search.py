@@ -1,4 +1,4 @@
-"""The searches of ggdp: each returns the passing end of a bracket, or a law that was proved, never a raw root.
+"""What all searches share: one routine returns the passing end of a bracket, one raises a scale until it is proved.
 
 Nothing here is trusted: what a search proposes is proved by a bound (`ggdp.proofs`).
 """
@@ -6,23 +6,15 @@ Nothing here is trusted: what a search proposes is proved by a bound (`ggdp.proo
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ggdp.errors import SearchError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ggdp.proofs.bound import Bound, Enclosure
-    from ggdp.proofs.noise_law import NoiseLaw
+from ggdp.proofs.bound import Bound, Enclosure
+from ggdp.proofs.noise_law import NoiseLaw
 
 # Regula falsi with bisections halves a bracket at least every third step: enough for all floats.
 MAXIMUM_STEPS = 400
-# Steps from a guess to a bracket, the longest by a factor of 4: enough for all floats.
-MOST_STRIDES = 1100
-# Of a scale that is found by enclosures alone.
-TOLERANCE = 1e-10
 # A search may end a few ulps short of what can be proved: the scale is then raised step by step, up to 5e-10.
 RAISES = (0.0, *(2.0**-k for k in range(52, 30, -2)))
 
@@ -37,13 +29,7 @@ class Proposal:
 
 
 def raise_until_proved(bound: Bound, law: NoiseLaw, target: float) -> Proposal:
-    """Return a law that is proved to reach a target: the given one, or one with a scale larger by up to 5e-10.
-
-    Raises
-    ------
-    SearchError
-        If none of them is proved.
-    """
+    """Return a law that is proved to reach a target: the given one, or one with a scale larger by up to 5e-10."""
     for share in RAISES:
         raised = law.with_scale(law.scale * (1.0 + share)) if share else law
         found = bound.enclose(raised)
@@ -65,45 +51,30 @@ def log_excess(bound: Bound, law: NoiseLaw, target: float) -> Callable[[float], 
     return excess
 
 
-def least_by_enclosures(bound: Bound, law: NoiseLaw, target: float) -> Proposal:
-    """Return the least law found at which any bound reaches a target, from its enclosures alone.
-
-    The bound should fall as the scale grows, about; whether the law reaches the target is proved in any case.
-
-    Examples
-    --------
-    >>> from ggdp.proofs import NoiseLaw
-    >>> from ggdp.proofs.one_coordinate import ShiftDelta
-    >>> bound = ShiftDelta(notion="approximate", sensitivity=1, epsilon=1)
-    >>> print(f"{least_by_enclosures(bound, NoiseLaw(order=2, scale=1), 0.05).law.scale / 2**0.5:.6f}")
-    1.332778
-    """
-    excess = log_excess(bound, law, target)
-    scale = passing_from(excess, law.scale, tolerance=TOLERANCE)
-    return raise_until_proved(bound, law.with_scale(scale), target)
+def scale_by_enclosures(bound: Bound, law: NoiseLaw, target: float) -> float:
+    """Return the least scale found by enclosures alone, for any bound that falls as the scale grows, about."""
+    return passing_from(log_excess(bound, law, target), law.scale, tolerance=1e-10)
 
 
 def passing_from(
     excess: Callable[[float], float], start: float, *, tolerance: float, ratio: float = 1.1, enough: float = 0.0
 ) -> float:
-    """Return the `passing_end` of a bracket that is found by a walk from a positive start.
-
-    A larger point is more likely to pass. Strides grow from `ratio` to a factor of 4.
-    """
-    failing, passing, above, below = find_bracket(excess, start, ratio=ratio)
-    return passing_end(
-        excess, failing, passing, tolerance=tolerance, failing_excess=above, passing_excess=below, enough=enough
-    )
+    """Return the `passing_end` of the bracket that `find_bracket` finds."""
+    failing, passing, *excesses = find_bracket(excess, start, ratio=ratio)
+    return passing_end(excess, failing, passing, tolerance=tolerance, known=excesses, enough=enough)
 
 
 def find_bracket(
     excess: Callable[[float], float], start: float, *, ratio: float = 1.1
 ) -> tuple[float, float, float, float]:
-    """Return a point that fails and one that passes, and their excesses, as `passing_from` finds them."""
+    """Return a point that fails and one that passes, and their excesses, by a walk from a positive start.
+
+    A larger point is more likely to pass. Strides grow from `ratio` to a factor of 4: 1100 are enough for all floats.
+    """
     here, value = start, excess(start)
     fails = value > 0.0
     ratio = ratio if fails else 1.0 / ratio
-    for _ in range(MOST_STRIDES):
+    for _ in range(1100):
         ahead = here * ratio
         if ahead == here or not 0.0 < ahead < math.inf:
             break
@@ -122,8 +93,7 @@ def passing_end(
     *,
     tolerance: float,
     resolution: float = 0.0,
-    failing_excess: float | None = None,
-    passing_excess: float | None = None,
+    known: Sequence[float] | None = None,
     enough: float = 0.0,
 ) -> float:
     """Return a point where `excess` is at most 0, within `tolerance` of one where it is above 0.
@@ -131,29 +101,11 @@ def passing_end(
     Regula falsi with the Illinois weights, and a bisection whenever three steps have not halved the bracket. Both ends
     are only ever replaced by points that were evaluated, so the point returned was seen to pass.
 
-    Parameters
-    ----------
-    excess : callable
-        How far a point is from passing; passes when it is at most 0.
-    failing, passing : float
-        Ends of the bracket, in either order.
-    tolerance : float
-        Width of the bracket at which to stop, relative to the larger end in absolute value.
-    resolution : float, default 0
-        Width of the bracket at which to stop in any case.
-    failing_excess, passing_excess : float, optional
-        `excess` at the two ends where it is already known.
-    enough : float, default 0
-        A point whose excess is at most 0 and at least minus this is returned at once.
-
-    Examples
-    --------
-    >>> root = passing_end(lambda x: 2.0 - x * x, 0.0, 2.0, tolerance=1e-15)
-    >>> root * root >= 2.0, abs(root - 2**0.5) < 1e-15
-    (True, True)
+    The ends may be in either order. `tolerance` is relative to the larger one in absolute value; a bracket as narrow as
+    `resolution` is enough in any case, and so is a point with an excess from -`enough` to 0. `known` are the excesses
+    at both ends.
     """
-    above = excess(failing) if failing_excess is None else failing_excess
-    below = excess(passing) if passing_excess is None else passing_excess
+    above, below = known or (excess(failing), excess(passing))
     if not (above > 0.0 >= below):
         raise SearchError(f"the bracket [{failing!r}, {passing!r}] does not lead from failing to passing")
     replaced_last = ""

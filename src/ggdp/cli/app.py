@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,7 +24,6 @@ from ggdp.cli.table_commands import check, private_range, release
 from ggdp.errors import ArgumentError, GgdpError, MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from importlib.metadata import EntryPoint
 
 # Typer brings its own copy of click in some versions and uses the installed one in others: use what it exports.
@@ -49,8 +49,10 @@ class _Commands(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
         rows = []
         for name in self.list_commands(ctx):
-            entry = None if name in self.commands else _added()[name]
-            command = self.commands[name] if entry is None else TyperCommand(name, help=_summary(entry))
+            command = self.commands.get(name)
+            if command is None:
+                added = _added()[name].dist
+                command = TyperCommand(name, help="" if added is None else added.metadata["Summary"])
             rows.append((name, command.get_short_help_str(formatter.width)))
         with formatter.section("Commands"):
             formatter.write_dl(rows)
@@ -62,10 +64,6 @@ def _added() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points
 
     return {entry.name: entry for entry in entry_points(group=COMMANDS)}
-
-
-def _summary(entry: EntryPoint) -> str:
-    return "" if entry.dist is None else entry.dist.metadata["Summary"]
 
 
 def _missing() -> None:
@@ -91,10 +89,7 @@ app.command(epilog=example("ggdp account january.manifest.json february.manifest
 app.command(epilog=example("ggdp belief --epsilon 1 --delta 1e-6 --prior 0.1"))(belief)
 app.command(epilog=example("ggdp calibrate --order 3 --epsilon 1 --delta 1e-6"))(calibrate)
 app.command(
-    epilog=example(
-        "ggdp check docs/examples/workers.csv --by smoking \\",
-        "    --domain docs/examples/workers.toml",
-    )
+    epilog=example("ggdp check docs/examples/workers.csv --by smoking \\", "    --domain docs/examples/workers.toml")
 )(check)
 app.command(epilog=example("ggdp demo --out demo-output"))(demo)
 app.command(epilog=example("ggdp explore docs/examples/visits.csv --port 8000 --no-browser"))(explore)
@@ -194,25 +189,23 @@ def _flag(argument: str, typed: Sequence[str]) -> str:
 def _usage(wrong: Any, typed: Sequence[str]) -> str:  # noqa: ANN401 - an error of whichever click there is
     """Return the message of a usage error, with the offending value."""
     if "unexpected extra argument" in (said := str(wrong.format_message())):
-        return _list_with_spaces(typed) or said
+        # Perhaps a list with a space after a comma, which a shell passes on as two words.
+        for place, flag in enumerate(typed):
+            pairs = takewhile(
+                lambda pair: pair[0].endswith(",") or pair[1].startswith(","), pairwise(typed[place + 1 :])
+            )
+            further = [word for _, word in pairs]
+            if flag.startswith("--") and further:
+                values = [typed[place + 1], *further]
+                written = f"{flag} {shlex.quote(''.join(values))}"
+                return f"{flag} {' '.join(values)}: has spaces between its values; write {written}"
+        return said
     # Typer parses numbers by pydantic, whose words leave out what could not be parsed; its error has it.
     found: list[dict[str, Any]] = getattr(wrong.__cause__, "errors", list)()
     kinds = {"float": "must be a number", "int": "must be an integer"}
     if len(found) == 1 and wrong.param and (kind := str(found[0]["type"]).partition("_")[0]) in kinds:
         return str(ArgumentError(max(wrong.param.opts, key=len), found[0]["input"], kinds[kind]))
     return str(wrong.format_message()).replace(": Value error, ", ": ")
-
-
-def _list_with_spaces(typed: Sequence[str]) -> str | None:
-    """Return what to write in place of a list with a space after a comma, which a shell passes on as two words."""
-    for place, flag in enumerate(typed):
-        words = pairwise(typed[place + 1 :])
-        further = [word for _, word in takewhile(lambda pair: pair[0].endswith(",") or pair[1].startswith(","), words)]
-        if flag.startswith("--") and further:
-            values = [typed[place + 1], *further]
-            written = f"{flag} {shlex.quote(''.join(values))}"
-            return f"{flag} {' '.join(values)}: has spaces between its values; write {written}"
-    return None
 
 
 def _report(message: str, failed: BaseException | None = None) -> None:

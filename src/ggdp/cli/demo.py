@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import io
 import json
-import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ggdp._files import write_together
 from ggdp._rounding import rounded_text
 from ggdp.cli.output import AsJson, print_json, print_table, say
-from ggdp.errors import ArgumentError, MissingExtraError, PrivacyWarning
+from ggdp.errors import ArgumentError, MissingExtraError
 from ggdp.privacy import PureDP
 from ggdp.signatures import signature_file
-
-if TYPE_CHECKING:
-    from ggdp.tables.table_release import TableRelease
+from ggdp.tables.request import TableRequest
 
 BY = ("smoking", "systolic_bp", "family_history")
 
@@ -38,21 +35,32 @@ def demo(
     targets = [out / name for name in ("czech.csv", "czech.manifest.json", "czech.png")]
     present = [target for target in targets if target.exists()]
     if present and not overwrite:
-        raise ArgumentError(
-            "out",
-            str(out),
-            f"{present[0].name} already exists; pass --overwrite to replace it, or name another directory",
-        )
+        expected = f"{present[0].name} already exists; pass --overwrite to replace it, or name another directory"
+        raise ArgumentError("out", str(out), expected)
     if present:
         say("note: a new release of the same data spends epsilon again", err=True)
-    from ggdp.tables.output_files import files_of
+    import pyarrow as pa
 
-    release = _release_workers(epsilon)
+    from ggdp.datasets import czech
+    from ggdp.tables.output_files import files_of
+    from ggdp.tables.table_plan import plan_request
+    from ggdp.tables.table_release import TableRelease
+
+    # One row for each worker, with levels from the publication.
+    table = czech()
+    workers = pa.table(dict(zip(table.columns, map(list, zip(*table.rows(), strict=True)), strict=True)))
+    levels = {name: list(table.levels(name)) for name in BY}
+    release = plan_request(TableRequest(BY, PureDP(epsilon), levels, unit_name="workers")).run(workers)
+    assert isinstance(release, TableRelease)
     for warning in release.request.warnings:
         say(f"warning: {warning}", err=True)
     files = files_of(release, targets[:2])
     try:
-        files[targets[2]] = _as_png(release)
+        from ggdp.plots import plot_table
+
+        picture = io.BytesIO()
+        plot_table(release, title="Czech autoworkers", unit="workers").savefig(picture, format="png", dpi=160)
+        files[targets[2]] = picture.getvalue()
     except MissingExtraError as missing:
         say(f"note: no plot: {missing}", err=True)
     try:
@@ -60,9 +68,8 @@ def demo(
         write_together({**files, signature_file(targets[1]): None}, overwrite=overwrite)
     except OSError as failed:
         why = failed.strerror or str(failed)
-        raise ArgumentError(
-            "out", str(out), f"cannot be written to ({why}); name another directory with --out"
-        ) from None
+        expected = f"cannot be written to ({why}); name another directory with --out"
+        raise ArgumentError("out", str(out), expected) from None
 
     written, rows = [str(path) for path in files], release.to_arrow().to_pylist()
     if as_json:
@@ -78,31 +85,3 @@ def demo(
         "Counts may be negative by chance."
     )
     say("Written: " + ", ".join(written))
-
-
-def _release_workers(epsilon: float) -> TableRelease:
-    """Release the bundled table: one row per worker, with levels from the publication."""
-    import pyarrow as pa
-
-    from ggdp.datasets import czech
-    from ggdp.tables import TableRelease, plan_table
-
-    table = czech()
-    workers = pa.table(dict(zip(table.columns, map(list, zip(*table.rows(), strict=True)), strict=True)))
-    levels = {name: list(table.levels(name)) for name in BY}
-    with warnings.catch_warnings():
-        # They are printed by the command.
-        warnings.simplefilter("ignore", PrivacyWarning)
-        plan = plan_table(by=BY, goal=PureDP(epsilon), domain=levels, unit_name="workers")
-    release = plan.run(workers)
-    assert isinstance(release, TableRelease)
-    return release
-
-
-def _as_png(release: TableRelease) -> bytes:
-    from ggdp.plots import plot_table
-
-    picture = io.BytesIO()
-    figure = plot_table(release, title="Czech autoworkers", unit="workers")
-    figure.savefig(picture, format="png", dpi=160)
-    return picture.getvalue()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib.util import find_spec
-from pathlib import Path  # noqa: TC003 - typer reads annotations when it runs
+from pathlib import Path  # not for types alone: typer reads annotations when it runs
 from typing import Annotated
 
 import typer
@@ -48,20 +48,11 @@ def explore(
         Domain.from_toml(domain)
     if token is not None and not re.fullmatch(r"[\w.~-]{16,}", token, re.ASCII):
         raise ArgumentError("token", "(secret)", "must be at least 16 letters, digits or any of - . _ ~")
-    from ggdp.explorer.app import serve
+    from ggdp.explorer.server import serve
 
     def tell(address: str) -> None:
         say(f"The page is at {address} (stop it with Ctrl-C)")
         if token is not None:
             say(f"Visitors open {address}?token=SECRET once, with the secret of --token in place of SECRET.")
 
-    serve(
-        file=file,
-        domain=domain,
-        ledger=ledger,
-        host=host,
-        port=port,
-        token=token,
-        browser=not no_browser,
-        tell=tell,
-    )
+    serve(file=file, domain=domain, ledger=ledger, host=host, port=port, token=token, browser=not no_browser, tell=tell)

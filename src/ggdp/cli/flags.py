@@ -22,28 +22,18 @@ from ggdp import _validate
 from ggdp._records import Flag, options
 from ggdp.errors import ArgumentError, GgdpError, LedgerError, Message, name_in_python
 from ggdp.privacy import Neighbours, Notion
-from ggdp.tables.request import (
-    AUTO,
-    CheckArguments,
-    RangeArguments,
-    ReleaseArguments,
-    TableRequest,
-    TextOptions,
-    goal_of,
-)
+from ggdp.tables.request import CheckArguments, RangeArguments, ReleaseArguments, TableRequest, TextOptions, goal_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ggdp.domain.table_domain import Domain
-    from ggdp.tables.statistics import Statistic
+    from ggdp.tables.statistics.statistic import Statistic
 
 _RANGE = re.compile(r"([+-]?[0-9]{1,19})\.\.([+-]?[0-9]{1,19})")
-_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PERIODS = re.compile(r"\s*([0-9]{4}-[0-9]{2}-[0-9]{2}):([0-9]{4}-[0-9]{2}-[0-9]{2}):(\w+)\s*")
-_MOST_IN_RANGE = 10_000_000
-
+_MOST_LEVELS = 10_000_000
 
 # Everything that a flag sets, and every flag, by the name that errors have.
 _PARTS = {
@@ -54,8 +44,10 @@ _PARTS = {
 _ALL = {flag.name: flag for said in _PARTS.values() for flag in said.flags}
 _KINDS = tuple(flag.name for flag in _PARTS["statistics"].flags if flag.label == "Statistics")
 _TEXT = tuple(options(TextOptions))
-_DRY_RUN = Flag("dry_run", bool, "Read no data; print what would be released and what it would cost.", default=False)
-_JSON = Flag("json", bool, "Print one JSON document.", default=False)
+_DRY_RUN = Flag(
+    "Read no data; print what would be released and what it would cost.", kind=bool, default=False, name="dry_run"
+)
+_JSON = Flag("Print one JSON document.", kind=bool, default=False, name="json")
 
 
 def _flags(record: type, *names: str) -> list[Flag]:
@@ -96,7 +88,8 @@ def takes_flags(flags: Sequence[Flag]) -> Callable[[Callable[..., None]], Callab
         for flag in sorted(flags, key=lambda flag: not flag.required):
             default: Any = inspect.Parameter.empty if flag.required else flag.default
             kind = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(inspect.Parameter(flag.name, kind, default=default, annotation=_annotated(flag)))
+            typed: Any = Annotated[flag.kind, typed_as(flag)]
+            parameters.append(inspect.Parameter(flag.name, kind, default=default, annotation=typed))
         command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in parameters}
         return command
@@ -104,13 +97,8 @@ def takes_flags(flags: Sequence[Flag]) -> Callable[[Callable[..., None]], Callab
     return with_flags
 
 
-def _annotated(flag: Flag) -> Any:  # noqa: ANN401 - an annotation that typer reads
-    return Annotated[flag.kind, typer.Option(flag.typed, metavar=flag.metavar, help=flag.help)]
-
-
-def typed_as(name: str) -> Any:  # noqa: ANN401 - what typer makes a flag of
-    """Return the flag of a request for the annotation of another command: ``Annotated[float, typed_as("epsilon")]``."""
-    flag = _ALL[name]
+def typed_as(flag: Flag) -> Any:  # noqa: ANN401 - what typer makes a flag of
+    """Return a flag for the annotation of an argument: ``Annotated[float, typed_as(flag)]``."""
     return typer.Option(flag.typed, metavar=flag.metavar, help=flag.help)
 
 
@@ -120,21 +108,19 @@ Source = Annotated[
         metavar="SOURCE", help="A CSV, Parquet or JSON-lines file, or a quoted pattern of several ('data/*.parquet')."
     ),
 ]
-Epsilon = Annotated[float, typed_as("epsilon")]
-Delta = Annotated[float | None, typed_as("delta")]
-NotionFlag = Annotated[Notion | None, typed_as("notion")]
-NeighboursFlag = Annotated[Neighbours, typed_as("neighbours")]
-DomainFile = Annotated[Path | None, typed_as("domain")]
+Epsilon = Annotated[float, typed_as(_ALL["epsilon"])]
+Delta = Annotated[float | None, typed_as(_ALL["delta"])]
+NotionFlag = Annotated[Notion | None, typed_as(_ALL["notion"])]
+NeighboursFlag = Annotated[Neighbours, typed_as(_ALL["neighbours"])]
+DomainFile = Annotated[Path | None, typed_as(_ALL["domain"])]
 
 
 def arguments_of(given: Mapping[str, Any], record: type) -> dict[str, Any]:
     """Return the arguments that flags ask for, as `ggdp.plan_table` and the like take them."""
-    parts, found = options(record), {}
-    for name in (*(name for name in _READERS if name in parts), *(name for name in parts if name not in _READERS)):
-        said = parts[name][1]
-        if name in _READERS:
-            found[name] = _READERS[name](given)
-        elif said.flags and said.flags[0].name in given:
+    parts = options(record)
+    found = {name: read(given) for name, read in _READERS.items() if name in parts}
+    for name, (_, said) in parts.items():
+        if name not in _READERS and said.flags and said.flags[0].name in given:
             found[name] = given[said.flags[0].name]
     return found
 
@@ -158,7 +144,7 @@ def marginals_of(by: Sequence[str]) -> list[list[str]]:
 
 
 def _order(given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the request says what it may be
-    if (text := given["order"]) == AUTO:
+    if (text := given["order"]) == _ALL["order"].default:
         return text
     try:
         return float(text)
@@ -170,6 +156,7 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
     """Return the public domain: that of the file, with what the flags declare."""
     from ggdp.domain.column import Column
     from ggdp.domain.table_domain import Domain
+    from ggdp.domain.value_range import ValueRange
 
     of_file = Domain.from_toml(given["domain"]) if given["domain"] is not None else Domain({})
     by = {name for names in marginals_of(given["by"] or ()) for name in names}
@@ -189,8 +176,10 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
                 said = Message("{column!r} is not one of the columns of {by}: {columns}", column=name, columns=columns)
                 raise ArgumentError(flag, text, said)
             known[name] = f"{{{flag}}}"
-            found = _levels(flag, text, values, kind) if flag == "levels" else _edges(flag, text, values)
-            declared[name] = {"name": name, "levels" if flag == "levels" else "edges": found}
+            if flag == "levels":
+                declared[name] = {"name": name, "levels": _levels(text, values, kind)}
+            else:
+                declared[name] = {"name": name, "edges": _edges(text, values)}
     for role in ("labels", "other", "missing"):
         for text in given[role] or ():
             name, values = _named(role, text, by)
@@ -201,15 +190,7 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
             if declared[name].get(role) is not None:
                 raise ArgumentError(role, text, f"{name!r} already has {role}")
             declared[name][role] = _listed(role, text, values) if role == "labels" else values
-    _add_ranges(declared, given["range"] or ())
-    return Domain([Column(**arguments) for arguments in declared.values()], of_file.impossible)
-
-
-def _add_ranges(declared: dict[str, dict[str, Any]], ranges: Sequence[str]) -> None:
-    """Add the ranges of flags to what is declared of columns."""
-    from ggdp.domain.value_range import ValueRange
-
-    for text in ranges:
+    for text in given["range"] or ():
         column, values = _split("range", text, "COL=0:100")
         parts = values.split(":")
         if len(parts) not in (2, 3):
@@ -219,8 +200,9 @@ def _add_ranges(declared: dict[str, dict[str, Any]], ranges: Sequence[str]) -> N
             raise ArgumentError(
                 "range", text, f"{column!r} already has a range, in the domain or by another flag; keep one"
             )
-        with _shown_as_typed("range", text):
+        with shown_as_typed("range", text):
             arguments["range"] = ValueRange(*(part.strip() for part in parts))
+    return Domain([Column(**arguments) for arguments in declared.values()], of_file.impossible)
 
 
 def _named(flag: str, text: str, by: set[str]) -> tuple[str, str]:
@@ -236,43 +218,41 @@ def _named(flag: str, text: str, by: set[str]) -> tuple[str, str]:
     return name, text[cut + 1 :]
 
 
-def _levels(flag: str, text: str, values: str, kind: str) -> list[str] | list[int]:
+def _levels(text: str, values: str, kind: str) -> list[str] | list[int]:
     """Return levels: text, or integers for a single range or if ":int" follows the column."""
-    items = _listed(flag, text, values)
+    items = _listed("levels", text, values)
     if kind != "int" and not (len(items) == 1 and _RANGE.fullmatch(items[0])):
         return items
     found: list[int] = []
     for item in items:
         if (ends := _RANGE.fullmatch(item)) is not None:
             first, last = int(ends[1]), int(ends[2])
-            if not 0 <= last - first < _MOST_IN_RANGE:
-                raise ArgumentError(flag, text, f"{item!r} must be an increasing range of at most {_MOST_IN_RANGE:,}")
+            if not 0 <= last - first < _MOST_LEVELS:
+                raise ArgumentError("levels", text, f"{item!r} must be an increasing range of at most {_MOST_LEVELS:,}")
             found += range(first, last + 1)
-        elif _INTEGER.fullmatch(item):
+        elif re.fullmatch(r"[+-]?[0-9]{1,19}", item):
             found.append(int(item))
         else:
-            raise ArgumentError(flag, text, f"{item!r} is not an integer, nor a range such as 1..5")
+            raise ArgumentError("levels", text, f"{item!r} is not an integer, nor a range such as 1..5")
     return found
 
 
-def _edges(flag: str, text: str, values: str) -> list[float | date] | dict[str, Any]:
+def _edges(text: str, values: str) -> list[float | date] | dict[str, Any]:
     """Return edges: numbers, or dates and times, or a range of periods."""
+
+    def time(item: str) -> date:
+        try:
+            return date.fromisoformat(item) if _DATE.fullmatch(item) else datetime.fromisoformat(item)
+        except ValueError:
+            said = f"{item!r} is not a date; write 2024-01-31, or 2024-01-31T12:30 with a time"
+            raise ArgumentError("bins", text, said) from None
+
     if (period := _PERIODS.fullmatch(values)) is not None:
-        return {"from": _time(flag, text, period[1]), "to": _time(flag, text, period[2]), "every": period[3]}
+        return {"from": time(period[1]), "to": time(period[2]), "every": period[3]}
     items = [item.strip() for item in values.split(",")]
     if not any(_DATE.match(item) for item in items):
-        return list(numbers_of(flag, values))
-    return [float(item) if item in ("-inf", "inf") else _time(flag, text, item) for item in items]
-
-
-def _time(flag: str, text: str, item: str) -> date:
-    """Return a date, or a time if the text has one."""
-    try:
-        return date.fromisoformat(item) if _DATE.fullmatch(item) else datetime.fromisoformat(item)
-    except ValueError:
-        raise ArgumentError(
-            flag, text, f"{item!r} is not a date; write 2024-01-31, or 2024-01-31T12:30 with a time"
-        ) from None
+        return list(numbers_of("bins", values))
+    return [float(item) if item in ("-inf", "inf") else time(item) for item in items]
 
 
 def _listed(flag: str, text: str, values: str) -> list[str]:
@@ -297,7 +277,7 @@ def statistics_of(given: Mapping[str, Any]) -> list[Statistic]:
     fractions: dict[str, list[float]] = {}
     for text in given["quantile"] or ():
         column, values = _split("quantile", text, "COL=0.5")
-        with _shown_as_typed("quantile", text):
+        with shown_as_typed("quantile", text):
             # Each flag is checked by itself, so that an error shows it.
             Quantile(column, numbers_of("quantile", values))
         fractions.setdefault(column, []).extend(numbers_of("quantile", values))
@@ -311,7 +291,7 @@ def _weights(given: Mapping[str, Any]) -> dict[str, float] | None:
         column, value = _split("weight", text, "COL=2")
         if column in found:
             raise ArgumentError("weight", text, f"{column!r} already has a weight; keep one")
-        with _shown_as_typed("weight", text):
+        with shown_as_typed("weight", text):
             found[column] = _validate.positive(weight=numbers_of("weight", value)[0])
         if "," in value:
             raise ArgumentError("weight", text, "must be one number: COL=2")
@@ -319,7 +299,7 @@ def _weights(given: Mapping[str, Any]) -> dict[str, float] | None:
 
 
 @contextmanager
-def _shown_as_typed(flag: str, text: str) -> Iterator[None]:
+def shown_as_typed(flag: str, text: str) -> Iterator[None]:
     """Make errors show a flag with its value as it is typed."""
     try:
         yield
@@ -418,15 +398,9 @@ def named_as_flags(given: Mapping[str, Any], by: str = "--by") -> Iterator[None]
 
 
 def reworded(
-    refused: ArgumentError,
-    unit: str | None,
-    title: Callable[[str, object], str],
-    mention: Callable[[str, str], str],
+    refused: ArgumentError, unit: str | None, title: Callable[[str, object], str], mention: Callable[[str, str], str]
 ) -> GgdpError:
-    """Return an error in the words of a door: `title` names its argument, `mention` those in its message.
-
-    `unit` is the column of units, if one is named.
-    """
+    """Return an error in the words of a door: `title` names its argument, `mention` those in its message."""
     argument, value, expected = refused.argument, refused.value, refused.expected
     if isinstance(expected, Message):
         expected = expected.in_words_of(mention)
@@ -435,7 +409,11 @@ def reworded(
         argument = "by" if unit is None or value != unit else "unit"
     if argument == "by" and isinstance(value, list | tuple):
         is_nested = any(isinstance(names, list | tuple) for names in value)
-        tables = [_columns_as_typed(names) for names in (value if is_nested else [value])]
+        tables = []
+        for names in value if is_nested else [value]:
+            row = io.StringIO(newline="")
+            csv.writer(row, lineterminator="").writerow([names] if isinstance(names, str) else names)
+            tables.append(row.getvalue())
         if len(tables) > 1:
             return GgdpError(" ".join(f"{title('by', None)} {names}" for names in tables) + f": {expected}")
         (value,) = tables
@@ -443,10 +421,3 @@ def reworded(
     for note in getattr(refused, "__notes__", ()):
         named.add_note(note)
     return named
-
-
-def _columns_as_typed(names: object) -> str:
-    """Return the columns of a table as they are typed after --by."""
-    row = io.StringIO(newline="")
-    csv.writer(row, lineterminator="").writerow([names] if isinstance(names, str) else names)  # type: ignore[arg-type]
-    return row.getvalue()

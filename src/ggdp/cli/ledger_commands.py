@@ -6,135 +6,26 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path  # noqa: TC003 - typer reads annotations when it runs
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from pathlib import Path  # not for types alone: typer reads annotations when it runs
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ggdp._files import read_json
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.cli.flags import NeighboursFlag  # noqa: TC001 - typer reads annotations when it runs
-from ggdp.cli.output import (
-    AsJson,
-    example,
-    print_json,
-    print_table,
-    printable,
-    require_picture,
-    say,
-    working,
-    write_picture,
-)
+from ggdp.cli.output import AsJson, example, print_json, print_table, require_picture, say, working, write_picture
 from ggdp.errors import ArgumentError
 from ggdp.privacy import ApproxDP, PureDP
 
 if TYPE_CHECKING:
-    from ggdp.ledger import ChargeRequest, Entry
+    from ggdp.ledger import ChargeRequest
 
 
 SHOWN_ENTRIES = 20
 
-
-def show(
-    url: Annotated[
-        str,
-        typer.Argument(
-            metavar="URL", help="The path of a file, or postgresql://USER@HOST/DATABASE.", show_default=False
-        ),
-    ],
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw what remains after each entry to a .png, .pdf or .svg file."),
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier plot.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show what was spent and what remains.
-
-    The last entries are listed, and the head, which is to be kept elsewhere.
-    """
-    from ggdp.ledger.charging import require_apart_from_ledger
-
-    if plot is not None:
-        require_apart_from_ledger(url, plot=[plot])
-        require_picture(plot, overwrite=overwrite)
-    from ggdp.ledger import Ledger
-    from ggdp.ledger.overview import NOTE, overview
-
-    opened = Ledger(url)
-    with working("adding up"):
-        found = overview(opened)
-    if plot is not None:
-        from ggdp.plots.budgets import plot_burn_down
-
-        write_picture(plot, plot_burn_down(opened), overwrite=overwrite)
-    if as_json:
-        print_json(found)
-        return
-    print_table("ledger", _rows(found))
-    entries = opened.entries()
-    if entries:
-        header = ("entry", "time (UTC)", "analyst", "guarantee", "charge", "published")
-        print_table("", [_row(entry) for entry in entries[-SHOWN_ENTRIES:]], header=header)
-    if len(entries) > SHOWN_ENTRIES:
-        say(f"({len(entries) - SHOWN_ENTRIES:,} earlier entries: ggdp ledger export)")
-    say(NOTE)
-    if plot is not None:
-        say(f"Written: {plot}")
-
-
-def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
-    rows = [
-        ("identity", found["identity"]),
-        ("protects", f"{found['unit']}, {found['neighbours']} neighbours"),
-        ("accounting", found["accounting"]),
-        ("budget", _numbers(found["budget"])),
-        ("spent", _numbers(found["spent"])),
-        ("remaining", _numbers(found["remaining"])),
-    ]
-    rows += [
-        ("  reserved", f"{law['left']:,} of {law['reserved']:,} left: {law['noise']}") for law in found["reserved"]
-    ]
-    rows += [(f"  {name}", _numbers(cap["remaining"]) + " remaining") for name, cap in found["analysts"].items()]
-    rows += [
-        (f"cost by {kind}", "cannot be told" if cost is None else _numbers(cost))
-        for kind, cost in found["costs"].items()
-    ]
-    return [
-        (name, printable(said)) for name, said in (*rows, ("entries", f"{found['entries']:,}"), ("head", found["head"]))
-    ]
-
-
-def _row(entry: Entry) -> tuple[str, ...]:
-    cells = (
-        str(entry.number),
-        entry.time[:19].replace("T", " "),
-        entry.analyst or "",
-        str(entry.guarantee),
-        _numbers(entry.charge),
-        "" if entry.files is None else ", ".join(entry.files),
-    )
-    return tuple(printable(cell) for cell in cells)
-
-
-def _numbers(plain: dict[str, Any]) -> str:
-    """Return an epsilon and a delta in few digits, and how many uses of laws there are."""
-    from ggdp.ledger.reserved_accounting import times
-
-    said = [f"{name} = {_short(plain[name])}" for name in ("epsilon", "delta") if name in plain]
-    if "laws" in plain:
-        uses, laws = sum(plain["laws"].values()), len(plain["laws"])
-        said.append(f"{times(uses, 'use', 'uses')} of {times(laws, 'reserved law', 'reserved laws')}")
-    return ", ".join(said)
-
-
-def _short(number: str | float) -> str:
-    return rounded_text(float(number), 6)
-
-
 # The words of `ggdp.ledger.accounting`, which is too heavy to load before it is needed.
 _ACCOUNTINGS = ("sum", "renyi", "reserved")
-ExportFormat: TypeAlias = Literal["jsonl", "csv"]
 
 Url = Annotated[
     str,
@@ -177,7 +68,23 @@ def init(
     """Make a new ledger. A file or a ledger that is there already is never replaced."""
     from ggdp.ledger import Ledger
 
-    budget, caps = _budget(epsilon, delta), _caps(analyst or [])
+    budget = _budget(epsilon, delta)
+    caps: dict[str, PureDP | ApproxDP] = {}
+    for text in analyst or ():
+        name, _, numbers = text.rpartition("=")
+        name = name.strip()
+        try:
+            of_epsilon, *of_delta = (float(number) for number in numbers.split(","))
+            (slack,) = of_delta or (None,)
+        except ValueError:
+            raise ArgumentError("analyst", text, "must be NAME=EPSILON or NAME=EPSILON,DELTA") from None
+        try:
+            cap = _budget(of_epsilon, slack)
+        except ArgumentError as refused:
+            raise ArgumentError("analyst", text, f"has a wrong {refused.argument}, which {refused.expected}") from None
+        if name in caps:
+            raise ArgumentError("analyst", text, f"gives {name!r} a second cap; name each analyst once")
+        caps[name] = cap
     try:
         made = Ledger.create(url, budget, accounting=accounting, neighbours=neighbours, unit=unit, analysts=caps)
     except ArgumentError as refused:
@@ -192,7 +99,86 @@ def init(
     say(f"Head, to be kept elsewhere: {head.hash}")
 
 
-ledger.command(epilog=example("ggdp ledger show people.ledger --plot burn-down.png"))(show)
+@ledger.command(epilog=example("ggdp ledger show people.ledger --plot burn-down.png"))
+def show(
+    url: Url,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw what remains after each entry to a .png, .pdf or .svg file."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier plot.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what was spent and what remains.
+
+    The last entries are listed, and the head, which is to be kept elsewhere.
+    """
+    from ggdp.ledger.charging import require_apart_from_ledger
+
+    if plot is not None:
+        require_apart_from_ledger(url, plot=[plot])
+        require_picture(plot, overwrite=overwrite)
+    from ggdp.ledger import Ledger
+    from ggdp.ledger.ledger import NOTE, overview
+
+    opened = Ledger(url)
+    with working("adding up"):
+        found = overview(opened)
+    if plot is not None:
+        from ggdp.plots.budget_figures import plot_burn_down
+
+        write_picture(plot, plot_burn_down(opened), overwrite=overwrite)
+    if as_json:
+        print_json(found)
+        return
+    laws = [("  reserved", f"{law['left']:,} of {law['reserved']:,} left: {law['noise']}") for law in found["reserved"]]
+    caps = [(f"  {name}", _numbers(cap["remaining"]) + " remaining") for name, cap in found["analysts"].items()]
+    costs = [
+        (f"cost by {way}", "cannot be told" if cost is None else _numbers(cost)) for way, cost in found["costs"].items()
+    ]
+    summary = [
+        ("identity", found["identity"]),
+        ("protects", f"{found['unit']}, {found['neighbours']} neighbours"),
+        ("accounting", found["accounting"]),
+        *((name, _numbers(found[name])) for name in ("budget", "spent", "remaining")),
+        *laws,
+        *caps,
+        *costs,
+        ("entries", f"{found['entries']:,}"),
+        ("head", found["head"]),
+    ]
+    print_table("ledger", summary)
+    entries = opened.entries()
+    if entries:
+        header = ("entry", "time (UTC)", "analyst", "guarantee", "charge", "published")
+        rows = [
+            (
+                entry.number,
+                entry.time[:19].replace("T", " "),
+                entry.analyst or "",
+                entry.guarantee,
+                _numbers(entry.charge),
+                ", ".join(entry.files or ()),
+            )
+            for entry in entries[-SHOWN_ENTRIES:]
+        ]
+        print_table("", rows, header=header)
+    if len(entries) > SHOWN_ENTRIES:
+        say(f"({len(entries) - SHOWN_ENTRIES:,} earlier entries: ggdp ledger export)")
+    say(NOTE)
+    if plot is not None:
+        say(f"Written: {plot}")
+
+
+def _numbers(plain: dict[str, Any]) -> str:
+    """Return an epsilon and a delta in few digits, and how many uses of laws there are."""
+    from ggdp.ledger.budgets import times
+
+    said = [f"{name} = {rounded_text(float(plain[name]), 6)}" for name in ("epsilon", "delta") if name in plain]
+    if "laws" in plain:
+        uses, laws = sum(plain["laws"].values()), len(plain["laws"])
+        said.append(f"{times(uses, 'use', 'uses')} of {times(laws, 'reserved law', 'reserved laws')}")
+    return ", ".join(said)
 
 
 @ledger.command(epilog=example("ggdp ledger verify people.ledger"))
@@ -221,7 +207,7 @@ def verify(
 @ledger.command(epilog=example("ggdp ledger export people.ledger > people.jsonl"))
 def export(
     url: Url,
-    format: Annotated[ExportFormat, typer.Option(help="One JSON document a line, or CSV.")] = "jsonl",  # noqa: A002
+    format: Annotated[Literal["jsonl", "csv"], typer.Option(help="One JSON document a line, or CSV.")] = "jsonl",  # noqa: A002
     as_json: AsJson = False,
 ) -> None:
     """Print all records."""
@@ -286,35 +272,10 @@ def _budget(epsilon: float, delta: float | None) -> PureDP | ApproxDP:
     return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
 
 
-def _caps(flags: list[str]) -> dict[str, PureDP | ApproxDP]:
-    """Return the cap of each analyst."""
-    caps: dict[str, PureDP | ApproxDP] = {}
-    for text in flags:
-        name, cap = _cap(text)
-        if name in caps:
-            raise ArgumentError("analyst", text, f"gives {name!r} a second cap; name each analyst once")
-        caps[name] = cap
-    return caps
-
-
-def _cap(text: str) -> tuple[str, PureDP | ApproxDP]:
-    """Return the analyst and the cap of a flag."""
-    name, _, numbers = text.rpartition("=")
-    try:
-        epsilon, *delta = (float(number) for number in numbers.split(","))
-        (slack,) = delta or (None,)
-    except ValueError:
-        raise ArgumentError("analyst", text, "must be NAME=EPSILON or NAME=EPSILON,DELTA") from None
-    try:
-        return name.strip(), _budget(epsilon, slack)
-    except ArgumentError as refused:
-        raise ArgumentError("analyst", text, f"has a wrong {refused.argument}, which {refused.expected}") from None
-
-
 def _planned(text: str) -> tuple[ChargeRequest, int]:
     """Return the release that a file plans, and how many times it is reserved."""
     from ggdp.accounting.composition import MOST_TIMES
-    from ggdp.ledger.charge_request import planned_request
+    from ggdp.ledger.charging import planned_request
 
     make = "make a plan with ggdp release ... --dry-run --json > PLAN.json"
     name, separator, number = text.rpartition("=")

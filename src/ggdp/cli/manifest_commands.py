@@ -10,27 +10,26 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ggdp import _validate
 from ggdp._files import MOST_JSON, parsed_json, read_file
 from ggdp._rounding import rounded_text, rounded_up_text
-from ggdp.cli.flags import mention_flag
+from ggdp.cli.flags import mention_flag, shown_as_typed
 from ggdp.cli.output import AsJson, print_json, print_table, printable, say
 from ggdp.errors import ArgumentError, GgdpError, Message
-from ggdp.signatures import checked_signature, read_signers
+from ggdp.signatures import Signature, checked_signature, read_signers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from ggdp.accounting import Noise
     from ggdp.proofs.certificate import Certificate
-    from ggdp.signatures import Signature
 
 
-_NEITHER = "is neither a manifest nor a certificate of ggdp"
 _STATES = {"same": "unchanged", "changed": "CHANGED", "absent": "not found next to the manifest, not checked"}
 
 Signer = Annotated[
@@ -53,8 +52,7 @@ def verify(
     found = [_verify_file(file, signers) for file in files]
     failed = sum(one["error"] is not None for one in found)
     if as_json:
-        signatures = [None if one["signature"] is None else one["signature"].to_dict() for one in found]
-        checked = [{**one, "signature": signature} for one, signature in zip(found, signatures, strict=True)]
+        checked = [{**one, "signature": one["signature"] and one["signature"].to_dict()} for one in found]
         print_json({"valid": not failed, "files": checked})
         if failed:
             raise typer.Exit(1)
@@ -94,47 +92,37 @@ def _verify_file(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]
         instead = "name a manifest or a certificate of ggdp"
         document = manifest_in(parsed_json(content, str(file), argument="FILE", instead=instead))
         if not isinstance(document, dict) or not {"schema", "bound", "certificate"} & document.keys():
-            raise ArgumentError("FILE", str(file), _NEITHER)
+            raise ArgumentError("FILE", str(file), "is neither a manifest nor a certificate of ggdp")
         found["kind"] = "manifest" if "schema" in document else "certificate"
         found["signature"] = checked_signature(file, content, signers, argument="FILE")
         if found["kind"] == "manifest":
-            _verify_manifest(file, hashlib.sha256(content).hexdigest(), signers, found)
+            from ggdp.reports.published import read_release
+
+            release = read_release(file, signers)
+            if release.digest != hashlib.sha256(content).hexdigest():
+                raise ArgumentError("FILE", str(file), "changed while it was read")
+            found["proved"] = [str(release.part.guarantee)]
+            if release.certificate is not None:
+                found["proved"].append(f"certificate: {_claim(release.certificate)}")
+            found["published"] = {table.file: table.state for table in release.tables if table.file is not None}
+            if changed := [name for name, state in found["published"].items() if state == "changed"]:
+                named = ", ".join(map(repr, changed))
+                raise ArgumentError("FILE", str(file), f"describes another version of {named}: the digest differs")
         else:
-            _verify_certificate(document, found)
+            from ggdp.proofs.certificate import Certificate, require_proved
+
+            # Alone, or in what ``ggdp calibrate --json`` printed.
+            certificate = Certificate.from_dict(document.get("certificate", document))
+            require_proved(certificate)
+            for name, value in asdict(certificate.law).items() if "certificate" in document else ():
+                if document.get(name) != value:
+                    raise GgdpError(f"{name} = {document.get(name)!r}: its certificate is about {value!r}")
+            found["proved"] = [_claim(certificate)]
     except ArgumentError as refused:
         error = refused.expected
     except GgdpError as refused:
         error = str(refused)
     return {**found, "error": error}
-
-
-def _verify_manifest(file: Path, digest: str, signers: frozenset[bytes] | None, found: dict[str, Any]) -> None:
-    from ggdp.reports.published import read_release
-
-    release = read_release(file, signers)
-    if release.digest != digest:
-        raise ArgumentError("FILE", str(file), "changed while it was read")
-    found["proved"] = [str(release.part.guarantee)]
-    if release.certificate is not None:
-        found["proved"].append(f"certificate: {_claim(release.certificate)}")
-    found["published"] = {table.file: table.state for table in release.tables if table.file is not None}
-    changed = [name for name, state in found["published"].items() if state == "changed"]
-    if changed:
-        named = ", ".join(map(repr, changed))
-        raise ArgumentError("FILE", str(file), f"describes another version of {named}: the digest differs")
-
-
-def _verify_certificate(document: dict[str, Any], found: dict[str, Any]) -> None:
-    """Prove a certificate, alone or in what ``ggdp calibrate --json`` printed."""
-    from ggdp.proofs.certificate import Certificate, require_proved
-
-    certificate = Certificate.from_dict(document.get("certificate", document))
-    require_proved(certificate)
-    if "certificate" in document:
-        for name, value in asdict(certificate.law).items():
-            if document.get(name) != value:
-                raise GgdpError(f"{name} = {document.get(name)!r}: its certificate is about {value!r}")
-    found["proved"] = [_claim(certificate)]
 
 
 def _claim(certificate: Certificate) -> str:
@@ -146,12 +134,41 @@ def _claim(certificate: Certificate) -> str:
     )
 
 
-# Where neither is asked for: the delta that most publications state.
-USUAL_DELTA = 1e-6
+def _given_noise(text: str) -> tuple[Noise, int]:
+    """Return noise that is typed, such as order=2,std=5,times=3, and how often it was added."""
+    from ggdp.accounting import Noise
+    from ggdp.accounting.composition import MOST_TIMES
+    from ggdp.privacy import Sensitivity
+
+    given: dict[str, Any] = {}
+    for item in text.split(","):
+        name, _, value = (part.strip() for part in item.partition("="))
+        if name not in _KEYS or name in given or not value:
+            raise ArgumentError("noise", text, f"must be a list of {', '.join(f'{name}=...' for name in _KEYS)}")
+        try:
+            given[name] = _KEYS[name](value)
+        except ValueError:
+            raise ArgumentError("noise", text, f"{value!r} is not a number") from None
+    if "order" not in given:
+        raise ArgumentError("noise", text, "needs an order: order=1 is Laplace, order=2 is Gaussian")
+    with shown_as_typed("noise", text):
+        times = _validate.integer(times=given.pop("times", 1), at_least=1, at_most=MOST_TIMES)
+        query = Sensitivity.cells(given.pop("cells", 1), given.pop("sensitivity", 1.0))
+        return Noise(**given, sensitivity=query), times
+
+
+_KEYS = {"order": float, "scale": float, "std": float, "sensitivity": float, "cells": int, "support": str, "times": int}
 
 
 def account(
-    manifests: Annotated[list[Path], typer.Argument(metavar="MANIFEST", help="Manifests of releases.")],
+    manifests: Annotated[list[Path] | None, typer.Argument(metavar="MANIFEST", help="Manifests of releases.")] = None,
+    noise: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="order=P,scale=B",
+            help="Noise that was added elsewhere (order=2,std=5,times=3; also sensitivity, cells, support).",
+        ),
+    ] = None,
     delta: Annotated[float | None, typer.Option(help="Find epsilon for this delta; by default 1e-6.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Find delta at this epsilon.")] = None,
     signer: Signer = None,
@@ -163,19 +180,21 @@ def account(
     """
     if delta is not None and epsilon is not None:
         raise typer.BadParameter("give either --delta or --epsilon")
+    manifests = manifests or []
+    if not manifests and not noise:
+        raise typer.BadParameter("give manifests of releases, or --noise order=P,scale=B", param_hint="'MANIFEST'")
     if epsilon is None and delta is None:
-        delta = USUAL_DELTA
+        delta = 1e-6  # what most publications state
     from ggdp.accounting import compose
 
     try:
         if signer is not None:
             # The files that a signed manifest names are signed, too.
             from ggdp.reports.published import read_release
-            from ggdp.signatures import read_signers
 
             for manifest in manifests:
                 read_release(manifest, read_signers(signer))
-        total = compose(manifests, signer=signer)
+        total = compose([*manifests, *map(_given_noise, noise or ())], signer=signer)
     except ArgumentError as refused:
         if refused.argument not in ("parts", "manifests"):
             raise
@@ -218,8 +237,7 @@ def report(
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write the page to this file.")] = None,
     registry: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.yaml", help="Write an entry for the public registry of deployments."),
+        Path | None, typer.Option(metavar="FILE.yaml", help="Write an entry for the public registry of deployments.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that already exist.")] = False,
     signer: Signer = None,

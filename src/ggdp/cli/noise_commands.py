@@ -9,45 +9,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path  # noqa: TC003 - typer reads annotations when it runs
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from pathlib import Path  # not for types alone: typer reads annotations when it runs
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from ggdp import _validate
 from ggdp._rounding import rounded_down_text, rounded_text, rounded_up_text
-from ggdp.cli.flags import (
-    Delta,
-    Epsilon,
-    NeighboursFlag,
-    NotionFlag,
-    numbers_of,
-)
+from ggdp.cli.flags import Delta, Epsilon, NeighboursFlag, NotionFlag, numbers_of
 from ggdp.cli.output import AsJson, print_json, print_table, require_picture, say, write_picture
 from ggdp.errors import ArgumentError
 from ggdp.privacy import Neighbours, Sensitivity
 from ggdp.tables.request import goal_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from ggdp.calibration import Calibration
-    from ggdp.planning import Choice
-
-
 # The words of `ggdp.calibration.calibration`, which is too heavy to load before it is needed.
 Bounding: TypeAlias = Literal["truncated", "boundary-inflated"]
 Method: TypeAlias = Literal["tight", "paper"]
-# The words of `ggdp.calibration.calibration`, which is too heavy to load before it is needed.
 Support: TypeAlias = Literal["real", "integer"]
 
 Size = Annotated[float | None, typer.Option(help="Largest change of one coordinate (default: 1).")]
 Box = Annotated[str | None, typer.Option(metavar="D1,D2,...", help="Largest change of each coordinate.")]
 MaxCells = Annotated[
-    int | None,
-    typer.Option(help="Most cells that one unit is in; under replace-one, twice as many cells move."),
+    int | None, typer.Option(help="Most cells that one unit is in; under replace-one, twice as many cells move.")
 ]
 SupportFlag = Annotated[Support, typer.Option(help="Support of the noise.")]
 
@@ -72,6 +58,9 @@ def calibrate(
     """Find the least noise scale that satisfies a goal, and prove it."""
     goal = goal_of(epsilon, delta, notion)
     query = sensitivity_of(sensitivity, box, max_cells, neighbours)
+    ends = None if bounds is None else [numbers_of("bounds", part, ":") for part in bounds.split(",")]
+    if any(len(pair) != 2 for pair in ends or ()):
+        raise ArgumentError("bounds", bounds, "must be LO:HI, or several such pairs separated by ','")
     from ggdp.calibration import calibrate as calibrated
 
     result = calibrated(
@@ -79,38 +68,21 @@ def calibrate(
         query,
         order=order,
         support=support,
-        bounds=None if bounds is None else _bounds(bounds),
+        bounds=None if ends is None else [(low, high) for low, high in ends],
         bounding=bounding,
         method=method,
     )
     if as_json:
         print_json(result.to_dict())
-    else:
-        print_table("calibration", _calibration_rows(result))
-
-
-def _bounds(text: str) -> list[tuple[float, float]]:
-    pairs = []
-    for part in text.split(","):
-        ends = numbers_of("bounds", part, ":")
-        if len(ends) != 2:
-            raise ArgumentError("bounds", text, "must be LO:HI, or several such pairs separated by ','")
-        pairs.append((ends[0], ends[1]))
-    return pairs
-
-
-def _calibration_rows(result: Calibration) -> list[tuple[str, Any]]:
+        return
     proof = result.certificate
     worst = " (worst case over the true value)" if result.bounding else ""
     tight = "" if proof.tight is None else f"; a scale {1 - proof.tight:.0e} smaller is proved to fail"
     layout = getattr(proof.bound, "layout", None)
     grid = "" if layout is None else f"; grid of step {rounded_text(layout.step)}"
-    bounded = (
-        ""
-        if result.bounding is None
-        else f", {result.bounding} on " + ", ".join(f"[{low:g}, {high:g}]" for low, high in result.bounds or ())
-    )
-    return [
+    pairs = ", ".join(f"[{low:g}, {high:g}]" for low, high in result.bounds or ())
+    bounded = "" if result.bounding is None else f", {result.bounding} on {pairs}"
+    rows: list[tuple[str, Any]] = [
         ("order", rounded_text(result.order, 6)),
         ("scale", repr(result.scale)),
         ("standard deviation", f"{rounded_text(result.std, 6)}{worst}"),
@@ -125,9 +97,10 @@ def _calibration_rows(result: Calibration) -> list[tuple[str, Any]]:
         ("computed with", f"{proof.arithmetic}, {proof.precision} bits"),
         *(("note", note) for note in (*result.notes, *filter(None, [result.caution]))),
     ]
+    print_table("calibration", rows)
 
 
-# The words of `ggdp.planning.measures`, which is too heavy to load before it is needed.
+# The words of `ggdp.planning.error_measures`, which is too heavy to load before it is needed.
 MeasureName: TypeAlias = Literal["mean-abs", "rmse", "quantile", "max"]
 
 
@@ -143,8 +116,7 @@ def plan(
     measure: Annotated[MeasureName, typer.Option(help="The error to minimise.")] = "rmse",
     level: Annotated[float, typer.Option(help="Level of the quantile, for --measure quantile.")] = 0.95,
     plus_minus: Annotated[
-        float | None,
-        typer.Option(metavar="W", help="Find the smallest epsilon whose noise stays within W at --level."),
+        float | None, typer.Option(metavar="W", help="Find the smallest epsilon whose noise stays within W at --level.")
     ] = None,
     cells: Annotated[
         int | None, typer.Option(help="Cells of the query, for --measure max; by default, the number that can move.")
@@ -183,7 +155,7 @@ def plan(
             progress=progress,
         )
     if plot is not None:
-        from ggdp.plots.noise import plot_plan
+        from ggdp.plots.noise_figures import plot_plan
 
         write_picture(plot, plot_plan(result), overwrite=overwrite)
     if as_json:
@@ -192,7 +164,16 @@ def plan(
     calibration = result.calibration
     print_table(
         f"{result.measure}, {calibration.goal.under(calibration.sensitivity.neighbours)}",
-        [_row(choice) for choice in result.choices],
+        [
+            (
+                choice.name,
+                rounded_text(choice.order, 6),
+                "none" if choice.scale is None else repr(choice.scale),
+                "none" if choice.error is None else rounded_text(choice.error, 6),
+                "" if choice.gain is None else rounded_text(choice.gain, 4),
+            )
+            for choice in result.choices
+        ],
         header=("noise", "order", "scale", "error", "times the best"),
     )
     for other in result.outside:
@@ -205,13 +186,6 @@ def plan(
         say(f"note: {note}")
     if plot is not None:
         say(f"Written: {plot}")
-
-
-def _row(choice: Choice) -> tuple[str, ...]:
-    if choice.scale is None or choice.error is None:
-        return (choice.name, rounded_text(choice.order, 6), "none", "none", "")
-    gain = "" if choice.gain is None else rounded_text(choice.gain, 4)
-    return (choice.name, rounded_text(choice.order, 6), repr(choice.scale), rounded_text(choice.error, 6), gain)
 
 
 @contextmanager

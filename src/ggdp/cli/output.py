@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,14 +18,8 @@ from ggdp._files import write_together
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
     from matplotlib.figure import Figure
 
-
-# A width in characters that no table has.
-_UNLIMITED = 1_000_000
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -64,8 +60,8 @@ def print_table(title: str, rows: Iterable[tuple[object, ...]], *, header: tuple
     # Words are printed as they are: "[red]" and ":smile:" may be levels of a table.
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
-        # A file, or a program that reads a line for each row.
-        console.width = _UNLIMITED
+        # A file, or a program that reads a line for each row: no table is as wide.
+        console.width = 1_000_000
     console.print(table)
 
 

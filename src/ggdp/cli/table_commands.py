@@ -13,7 +13,11 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,14 +26,11 @@ from ggdp.cli.flags import CHECK, RANGE, RELEASE, Source, arguments_of, named_as
 from ggdp.cli.output import print_json, print_table, printable, say, working
 from ggdp.errors import BudgetExceededError, GgdpError, PrivacyWarning
 from ggdp.signatures import signature_file, signing_key
-from ggdp.tables.request import CheckArguments, PlanArguments, RangeArguments
+from ggdp.tables.request import CheckArguments, RangeArguments, TableRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from ggdp.tables import Table, TablePlan
-    from ggdp.tables.source_check import ColumnCheck, RangeCheck, TableCheck, TextCheck, UnitCheck
+    from ggdp.tables.source_check import ColumnCheck, UnitCheck
 
 REGIMES = {
     "declared": "a release would publish every cell, including empty ones",
@@ -52,15 +53,16 @@ def release(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
     with named_as_flags(given):
         # Before all that takes time, and before anything is charged.
         sign = given["sign"]
-        key = None if sign is None else signing_key(sign, _ask_passphrase if sys.stdin.isatty() else None)
-        from ggdp.tables.table_plan import plan_table, summary_rows
+        ask = partial(typer.prompt, "Passphrase of the key", hide_input=True, err=True)
+        key = None if sign is None else signing_key(sign, ask if sys.stdin.isatty() else None)
+        from ggdp.tables.table_plan import plan_request, summary_rows
 
-        asked = arguments_of(given, PlanArguments)
-        with _choosing_noise():
-            plan = plan_table(**asked | {"engine": asked["engine"] or "duckdb"})
-        print_warnings(plan.request.warnings)
+        request = TableRequest(**arguments_of(given, TableRequest))
+        with working("choosing the noise"):
+            plan = plan_request(request, engine=given["engine"] or "duckdb", out=given["out"], plot=given["plot"])
+        print_warnings(request.warnings)
         if given["dry_run"]:
-            _print_plan(plan.to_dict(), summary_rows(plan), _fit(plan, given), as_json=given["json"])
+            _print_plan(plan, plan.to_dict(), summary_rows(plan), given)
             return
         with _releasing(plan.files):
             released = plan.run(source, sign=key, **{name: given[name] for name in _OF_RUNS})
@@ -89,13 +91,49 @@ def check(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
         print_json(found.to_dict())
         return
     say(NOTICE)
-    _print_tables(found)
-    if found.text is not None:
-        _print_text(found.text)
+    say(f"{_rows(found.rows)}; {REGIMES[found.regime]}")
+    # Statistics of all rows have one cell, and no row is outside of it.
+    if found.marginals:
+        print_table(
+            "",
+            [
+                (
+                    " x ".join(table.by),
+                    "not known" if table.cells is None else f"{table.cells:,}",
+                    f"{table.filled:,}",
+                    f"{found.rows - table.rows:,}",
+                    f"{table.impossible_rows:,}",
+                )
+                for table in found.marginals
+            ],
+            header=("table", "cells", "with rows in them", "rows not counted", "of these in impossible cells"),
+        )
+    if (text := found.text) is not None:
+        rows = [("records", f"{text.records:,}"), (f"text that is not valid {text.encoding}", _rows(text.invalid))]
+        if text.not_objects is None:
+            rows.append(("with more fields than the header", _rows(text.surplus)))
+            rows.append(("line ends inside records, blank lines", f"{text.further_lines:,}"))
+        else:
+            rows.append(("not JSON objects", _rows(text.not_objects)))
+        rows.append(("with line ends inside", _rows(text.with_line_ends)))
+        print_table("file", [*rows, *(("advice", advice) for advice in text.advice)])
     for column in found.columns:
         _print_column(column)
     for measured in found.ranges:
-        _print_range(measured)
+        ends = (("below", measured.totals_below), ("above", measured.totals_above))
+        rows = [
+            ("nulls", _rows(measured.nulls)),
+            ("not a number", _rows(measured.not_numbers)),
+            ("below the range, clamped", _rows(measured.below)),
+            ("above the range, clamped", _rows(measured.above)),
+            *(
+                (f"sums of a unit in a cell {end} the range, clamped", f"{number:,}")
+                for end, number in ends
+                if number is not None
+            ),
+            *(("advice", advice) for advice in measured.advice),
+        ]
+        print_table(f"column {printable(measured.name)} ({measured.range})", rows)
     if found.units is not None:
         _print_units(found.units)
 
@@ -114,12 +152,13 @@ def private_range(
         from ggdp.tables.clamping_range import plan_range
 
         asked = arguments_of(given, RangeArguments)
-        with _choosing_noise():
+        with working("choosing the noise"), warnings.catch_warnings():
+            # They are printed below.
+            warnings.simplefilter("ignore", PrivacyWarning)
             plan = plan_range(column, **asked | {"engine": asked["engine"] or "duckdb"})
         print_warnings(plan.histogram.request.warnings)
         if given["dry_run"]:
-            fit = _fit(plan.histogram, given)
-            _print_plan(plan.to_dict(), plan.summary_rows(), fit, as_json=given["json"])
+            _print_plan(plan.histogram, plan.to_dict(), plan.summary_rows(), given)
             return
         with _releasing([] if given["out"] is None else [given["out"]]):
             found = plan.run(source, **{name: given[name] for name in _OF_RUNS})
@@ -133,14 +172,6 @@ def private_range(
 
 
 _OF_RUNS = ("temp_dir", "overwrite", "ledger", "analyst")
-
-
-@contextmanager
-def _choosing_noise() -> Iterator[None]:
-    with working("choosing the noise"), warnings.catch_warnings():
-        # The command prints them.
-        warnings.simplefilter("ignore", PrivacyWarning)
-        yield
 
 
 @contextmanager
@@ -171,24 +202,20 @@ def print_warnings(warnings: Iterable[str]) -> None:
         say(f"warning: {warning}", err=True)
 
 
-def _fit(plan: TablePlan, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return whether a release fits in what remains of a ledger, and if not, what remains and what would fit."""
-    if given["ledger"] is None:
-        return {}
-    from ggdp.ledger import Ledger
-
-    try:
-        Ledger(given["ledger"]).require_fit(plan, given["analyst"])
-    except BudgetExceededError as refused:
-        return {"fits": False, "refusal": str(refused)}
-    return {"fits": True}
-
-
 def _print_plan(
-    document: dict[str, Any], rows: Sequence[tuple[str, str]], fit: dict[str, Any], *, as_json: bool
+    plan: TablePlan, document: dict[str, Any], rows: Sequence[tuple[str, str]], given: Mapping[str, Any]
 ) -> None:
-    """Print what a plan says, and whether it fits in what remains of a ledger."""
-    if as_json:
+    """Print what a plan says, and whether it fits in what remains of a ledger, if one is given."""
+    fit: dict[str, Any] = {}
+    if given["ledger"] is not None:
+        from ggdp.ledger import Ledger
+
+        fit = {"fits": True}
+        try:
+            Ledger(given["ledger"]).require_fit(plan, given["analyst"])
+        except BudgetExceededError as refused:
+            fit = {"fits": False, "refusal": str(refused)}
+    if given["json"]:
         print_json(document | fit)
         return
     from ggdp.tables.table_plan import TITLE
@@ -199,76 +226,27 @@ def _print_plan(
         say("It fits in what remains of the ledger." if fit["fits"] else f"{refusal[0].upper()}{refusal[1:]}.")
 
 
-def _ask_passphrase() -> str:
-    return str(typer.prompt("Passphrase of the key", hide_input=True, err=True))
-
-
 def _print_rows(table: Table, file: Path, guarantee: str) -> None:
     from ggdp.tables.statistics.released_statistics import shown_estimate
 
     first = table.to_arrow().slice(0, SHOWN_ROWS).to_pylist()
-    names = [statistic.name for statistic in table.statistics]
     cells = [tuple(printable(row[name]) for name in table.by) for row in first]
-    counts = [(f"{row['count']:,}", f"{row['lower']:,} to {row['upper']:,}") for row in first]
-    estimates = {name: [shown_estimate(row, name) for row in first] for name in names}
+    estimates = {"count": [(f"{row['count']:,}", f"{row['lower']:,} to {row['upper']:,}") for row in first]}
+    for statistic in table.statistics:
+        estimates[statistic.name] = [shown_estimate(row, statistic.name) for row in first]
     covers = "" if table.covers is None else f"; the intervals cover: {table.covers}"
     say(printable(f"{' x '.join(table.by) or 'all rows'}, {guarantee}{covers}"))
     # More than one statistic beside the counts is too wide for a terminal: each has a table of its own.
-    beside = names if len(names) == 1 else []
-    _print_estimates(table.by, cells, {"count": counts, **{name: estimates[name] for name in beside}})
-    for name in names[len(beside) :]:
-        _print_estimates(table.by, cells, {name: estimates[name]})
+    for names in [list(estimates)] if len(estimates) <= 2 else [[name] for name in estimates]:
+        header = [*table.by, *(text for name in names for text in (name, "95% interval"))]
+        columns = zip(*(estimates[name] for name in names), strict=True)
+        rows = [(*cell, *chain.from_iterable(shown)) for cell, shown in zip(cells, columns, strict=True)]
+        print_table("", rows, header=tuple(map(printable, header)))
     if len(table) > SHOWN_ROWS:
         more = len(table) - SHOWN_ROWS
         say(f"({more:,} more {'row' if more == 1 else 'rows'} in {file})")
     if not first:
         say("(no cell has a noisy count at or above the threshold)")
-
-
-def _print_estimates(
-    by: Sequence[str], cells: Sequence[tuple[str, ...]], estimates: Mapping[str, Sequence[tuple[str, str]]]
-) -> None:
-    """Print cells with estimates, each with its interval."""
-    header = [printable(name) for name in by]
-    header += [text for name in estimates for text in (printable(name), "95% interval")]
-    rows = [
-        (*cell, *(text for column in estimates.values() for text in column[place])) for place, cell in enumerate(cells)
-    ]
-    print_table("", rows, header=tuple(header))
-
-
-def _print_tables(found: TableCheck) -> None:
-    rows = [
-        (
-            " x ".join(table.by),
-            "not known" if table.cells is None else f"{table.cells:,}",
-            f"{table.filled:,}",
-            f"{found.rows - table.rows:,}",
-            f"{table.impossible_rows:,}",
-        )
-        for table in found.marginals
-    ]
-    say(f"{_rows(found.rows)}; {REGIMES[found.regime]}")
-    if not rows:
-        # Statistics of all rows: there is one cell, and no row is outside of it.
-        return
-    print_table(
-        "", rows, header=("table", "cells", "with rows in them", "rows not counted", "of these in impossible cells")
-    )
-
-
-def _print_text(text: TextCheck) -> None:
-    rows = [
-        ("records", f"{text.records:,}"),
-        (f"text that is not valid {text.encoding}", _rows(text.invalid)),
-    ]
-    if text.not_objects is None:
-        rows.append(("with more fields than the header", _rows(text.surplus)))
-        rows.append(("line ends inside records, blank lines", f"{text.further_lines:,}"))
-    else:
-        rows.append(("not JSON objects", _rows(text.not_objects)))
-    rows.append(("with line ends inside", _rows(text.with_line_ends)))
-    print_table("file", [*rows, *(("advice", advice) for advice in text.advice)])
 
 
 def _print_column(column: ColumnCheck) -> None:
@@ -293,22 +271,6 @@ def _print_column(column: ColumnCheck) -> None:
     print_table(f"column {printable(column.name)} ({column.declared})", rows)
 
 
-def _print_range(column: RangeCheck) -> None:
-    rows = [
-        ("nulls", _rows(column.nulls)),
-        ("not a number", _rows(column.not_numbers)),
-        ("below the range, clamped", _rows(column.below)),
-        ("above the range, clamped", _rows(column.above)),
-        *(
-            (f"sums of a unit in a cell {end} the range, clamped", f"{number:,}")
-            for end, number in (("below", column.totals_below), ("above", column.totals_above))
-            if number is not None
-        ),
-        *(("advice", advice) for advice in column.advice),
-    ]
-    print_table(f"column {printable(column.name)} ({column.range})", rows)
-
-
 def _print_units(units: UnitCheck) -> None:
     nowhere = f"{_rows(units.null_rows)} without a unit, not counted"
     say(f"{units.units:,} different values of {printable(units.column)}; {nowhere}")
@@ -317,14 +279,8 @@ def _print_units(units: UnitCheck) -> None:
         say(f"cells of a unit in {by}, quantiles: {_quantiles(table['quantiles'])}")
         say(f"rows of a unit in a cell, quantiles: {_quantiles(table['row_quantiles'])}")
         rows = [
-            (
-                f"{choice['max_cells']:,}",
-                f"{choice['kept']:.2%}",
-                f"{choice['units_cut']:,}",
-                f"{choice['cut']:,.1f}",
-                f"{choice['plus_minus']:,}",
-            )
-            for choice in table["choices"]
+            (f"{most:,}", f"{kept:.2%}", f"{units_cut:,}", f"{cut:,.1f}", f"{error:,}")
+            for most, kept, cut, units_cut, error in (choice.values() for choice in table["choices"])
         ]
         say(f"what each --max-cells would cut, and its noise (pure, at epsilon = {units.epsilon:g}):")
         header = ("--max-cells", "pairs of unit and cell kept", "units cut", "cut from a cell, on average")

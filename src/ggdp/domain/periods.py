@@ -22,17 +22,13 @@ that v leaves out, which is not 0 since s is the shortest text; so v is before e
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 Edge: TypeAlias = "float | date"
 
@@ -50,34 +46,7 @@ _ISO = re.compile(ISO)
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - times have no zone
 _MICROSECOND = timedelta(microseconds=1)
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
-_STARTS = {
-    "week": "a Monday",
-    "month": "the first of a month",
-    "quarter": "the first of a quarter",
-    "year": "1 January",
-}
-
-
-def is_time(edge: object) -> bool:
-    """Return whether an edge is a date or a time."""
-    return isinstance(edge, date)
-
-
-def check_times(said: str, edges: tuple[object, ...]) -> tuple[Edge, ...]:
-    """Return edges of time; the first may be -inf and the last inf."""
-    found: list[Edge] = []
-    for place, edge in enumerate(edges):
-        infinite = {0: -math.inf, len(edges) - 1: math.inf}.get(place)
-        if infinite is not None and isinstance(edge, float) and edge == infinite:
-            found.append(edge)
-        # pandas' NaT is a date that is not equal to itself.
-        elif isinstance(edge, date) and edge == edge:
-            found.append(_plain(said, edge))
-        else:
-            raise ArgumentError(
-                said, edge, "must be dates or times if one of them is; the first may be -inf and the last inf"
-            )
-    return tuple(found)
+_FIRST = {"week": "a Monday", "month": "the first of a month", "quarter": "the first of a quarter", "year": "1 January"}
 
 
 def instant(edge: Edge) -> float:
@@ -104,12 +73,12 @@ def expand(said: str, declared: Mapping[str, Any]) -> tuple[tuple[date, ...], tu
     every = _validate.choice(every=declared["every"], among=EVERY)
     ends = []
     for end in ("from", "to"):
-        if not isinstance(declared[end], date) or isinstance(day := _plain(said, declared[end]), datetime):
+        if not isinstance(declared[end], date) or isinstance(day := plain_time(said, declared[end]), datetime):
             raise ArgumentError(said, declared[end], f"{end!r} must be a date")
         if (start := _start(day, every)) != day:
             later = _after(start, every)
             ways = time_text(start) if later is None else f"{time_text(start)} or {time_text(later)}"
-            raise ArgumentError(said, time_text(day), f"must be {_STARTS[every]}, such as {ways}, to count by {every}")
+            raise ArgumentError(said, time_text(day), f"must be {_FIRST[every]}, such as {ways}, to count by {every}")
         ends.append(day)
     first, last = ends
     if not first < last:
@@ -143,16 +112,13 @@ def instant_of_value(value: Any) -> int | None:  # noqa: ANN401 - a Python value
         return None
 
 
-def _plain(said: str, edge: date) -> date:
+def plain_time(said: str, edge: date) -> date:
     """Return a date as a plain one; midnight is the day itself."""
     if not isinstance(edge, datetime):
         return date(edge.year, edge.month, edge.day)
     if edge.tzinfo is not None:
-        raise ArgumentError(
-            said,
-            edge.isoformat(),
-            "has a time zone; write it in UTC and without one (columns with a time zone are compared in UTC)",
-        )
+        expected = "has a time zone; write it in UTC and without one (columns with a time zone are compared in UTC)"
+        raise ArgumentError(said, edge.isoformat(), expected)
     if getattr(edge, "nanosecond", 0):
         raise ArgumentError(said, str(edge), "must be whole microseconds")
     clock = (edge.hour, edge.minute, edge.second, edge.microsecond)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -37,7 +37,6 @@ from ggdp.domain.column import Column
 from ggdp.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -49,61 +48,9 @@ MOST_PATTERNS = 500
 # Combinations of patterns that are kept track of while cells are counted.
 _MOST_STATES = 20_000
 
-
-def _count_possible(shape: Sequence[int], patterns: Sequence[Pattern]) -> int:
-    """Return how many cells match no pattern, exactly.
-
-    Claim. Columns are added one by one. Combinations of codes with the same alive patterns have the same continuations,
-    so it is enough to count them together; codes of a column that no pattern names act alike as well. A combination
-    that agrees with a whole pattern has no possible continuation and is dropped.
-    """
-    if not patterns:
-        return math.prod(shape)
-    named = [[dict(pattern).get(place) for pattern in patterns] for place in range(len(shape))]
-    last = [pattern[-1][0] for pattern in patterns]
-    states: Counter[frozenset[int]] = Counter({frozenset(range(len(patterns))): 1})
-    for place, size in enumerate(shape):
-        following: Counter[frozenset[int]] = Counter()
-        for alive, number in states.items():
-            by_code: dict[int, set[int]] = defaultdict(set)
-            free = {which for which in alive if named[place][which] is None}
-            for which in alive - free:
-                by_code[named[place][which]].add(which)  # type: ignore[index]
-            for matched, codes in [*((found, 1) for found in by_code.values()), (set(), size - len(by_code))]:
-                left = frozenset(free | matched)
-                if codes and not any(last[which] <= place for which in left):
-                    following[left] += number * codes
-            if len(following) > _MOST_STATES:
-                raise ArgumentError(
-                    "impossible", f"{len(patterns):,} patterns", "overlap in too many ways to be counted; use fewer"
-                )
-        states = following
-    return sum(states.values())
-
-
-def _match_patterns(
-    codes: Sequence[NDArray[np.int64]], shape: Sequence[int], patterns: Sequence[Pattern]
-) -> NDArray[np.bool_]:
-    """Return which cells, given by their codes, match a pattern."""
-    found = np.zeros(codes[0].shape, dtype=np.bool_)
-    by_columns: dict[tuple[int, ...], list[Pattern]] = defaultdict(list)
-    for pattern in patterns:
-        by_columns[tuple(place for place, _ in pattern)].append(pattern)
-    for places, alike in by_columns.items():
-        # Patterns of the same columns are looked up together, by the number of their cell among those columns.
-        number = np.zeros(found.shape, dtype=np.int64)
-        numbers = np.zeros(len(alike), dtype=np.int64)
-        for k, place in enumerate(places):
-            number = number * shape[place] + codes[place]
-            numbers = numbers * shape[place] + np.array([pattern[k][1] for pattern in alike], dtype=np.int64)
-        found |= np.isin(number, numbers)
-    return found
-
-
 # Beyond it cells could not be numbered by 64-bit integers, nor false ones be drawn exactly.
 MOST_CELLS = 10**18
 _KEYS = ("levels", "edges", "labels", "other", "missing", "range", "step")
-_SECTIONS = {"columns", "impossible"}
 
 
 @frozen(init=False, repr=False)
@@ -133,7 +80,7 @@ class Domain:
     """
 
     columns: tuple[Column, ...]
-    _patterns: tuple[Pattern, ...]
+    patterns: tuple[Pattern, ...]
     _by_name: dict[str, Column] = field(eq=False)
 
     def __init__(
@@ -151,7 +98,7 @@ class Domain:
         by_name = {column.name: column for column in found}
         if len(by_name) < len(found):
             raise ArgumentError("domain", [column.name for column in found], "declares a column twice")
-        self.__attrs_init__(columns=found, patterns=_patterns(found, impossible), by_name=by_name)
+        self.__attrs_init__(columns=found, patterns=_check_patterns(found, impossible), by_name=by_name)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Domain:
@@ -176,11 +123,9 @@ class Domain:
         """
         content = read_toml(path, argument="domain")
         columns = content.get("columns")
-        if not isinstance(columns, dict) or not columns or not set(content) <= _SECTIONS:
+        if not isinstance(columns, dict) or not columns or not set(content) <= {"columns", "impossible"}:
             raise ArgumentError(
-                "domain",
-                str(path),
-                "must have a section [columns.NAME] for each column, and optionally [[impossible]]",
+                "domain", str(path), "must have a section [columns.NAME] for each column, and optionally [[impossible]]"
             )
         for name, declared in columns.items():
             if not isinstance(declared, dict):
@@ -207,18 +152,38 @@ class Domain:
         """What cannot occur: levels of some columns, as they are published."""
         return tuple(
             {self.columns[place].name: self.columns[place].labels[code] for place, code in pattern}
-            for pattern in self._patterns
+            for pattern in self.patterns
         )
-
-    @property
-    def impossible_codes(self) -> tuple[dict[int, int], ...]:
-        """What cannot occur: the places of some columns, and the codes that they do not have together."""
-        return tuple(dict(pattern) for pattern in self._patterns)
 
     @cached_property
     def possible_size(self) -> int:
-        """How many cells can occur."""
-        return _count_possible(self.shape, self._patterns)
+        """How many cells can occur, exactly: those that match no pattern.
+
+        Claim. Columns are added one by one. Combinations of codes with the same alive patterns have the same
+        continuations, so it is enough to count them together; codes of a column that no pattern names act alike as
+        well. A combination that agrees with a whole pattern has no possible continuation and is dropped.
+        """
+        patterns = self.patterns
+        named = [[dict(pattern).get(place) for pattern in patterns] for place in range(len(self.shape))]
+        last = [pattern[-1][0] for pattern in patterns]
+        states: Counter[frozenset[int]] = Counter({frozenset(range(len(patterns))): 1})
+        for place, size in enumerate(self.shape):
+            following: Counter[frozenset[int]] = Counter()
+            for alive, number in states.items():
+                by_code: dict[int, set[int]] = defaultdict(set)
+                free = {which for which in alive if named[place][which] is None}
+                for which in alive - free:
+                    by_code[named[place][which]].add(which)  # type: ignore[index]
+                for matched, codes in [*((found, 1) for found in by_code.values()), (set(), size - len(by_code))]:
+                    left = frozenset(free | matched)
+                    if codes and not any(last[which] <= place for which in left):
+                        following[left] += number * codes
+                if len(following) > _MOST_STATES:
+                    raise ArgumentError(
+                        "impossible", f"{len(patterns):,} patterns", "overlap in too many ways to be counted; use fewer"
+                    )
+            states = following
+        return sum(states.values())
 
     @cached_property
     def is_open(self) -> bool:
@@ -306,9 +271,22 @@ class Domain:
         >>> Domain({"a": [1, 2], "b": [1, 2, 3]}, impossible=[{"a": 2, "b": 3}]).possible(np.arange(6))
         array([ True,  True,  True,  True,  True, False])
         """
-        if not self._patterns:
-            return np.ones(np.shape(cells), dtype=np.bool_)
-        return ~_match_patterns(self.codes(np.asarray(cells, dtype=np.int64)), self.shape, self._patterns)
+        found = np.ones(np.shape(cells), dtype=np.bool_)
+        if not self.patterns:
+            return found
+        codes = self.codes(np.asarray(cells, dtype=np.int64))
+        by_columns: dict[tuple[int, ...], list[Pattern]] = defaultdict(list)
+        for pattern in self.patterns:
+            by_columns[tuple(place for place, _ in pattern)].append(pattern)
+        for places, alike in by_columns.items():
+            # Patterns of the same columns are looked up together, by the number of their cell among those columns.
+            number = np.zeros(found.shape, dtype=np.int64)
+            numbers = np.zeros(len(alike), dtype=np.int64)
+            for k, place in enumerate(places):
+                number = number * self.shape[place] + codes[place]
+                numbers = numbers * self.shape[place] + np.array([pattern[k][1] for pattern in alike], dtype=np.int64)
+            found &= ~np.isin(number, numbers)
+        return found
 
     def labels(self, cell: int) -> tuple[Any, ...]:
         """Return what is published for one cell: a label of each column.
@@ -326,20 +304,17 @@ class Domain:
         return {column.name: column.to_dict() for column in self.columns}
 
     def __repr__(self) -> str:
-        kinds = ", ".join(self.names) if self.is_open else f"{self.size:,} cells"
-        kinds += f", {self.possible_size:,} of them possible" if self._patterns and not self.is_open else ""
-        return f"Domain of {kinds}: {' x '.join(map(_described, self.columns))}"
+        cells = ", ".join(self.names) if self.is_open else f"{self.size:,} cells"
+        cells += f", {self.possible_size:,} of them possible" if self.patterns and not self.is_open else ""
+        columns = []
+        for column in self.columns:
+            bins = column.kind == "bins" and column.other is None and column.missing is None
+            of = "open" if column.kind == "open" else f"{column.size} {'bins' if bins else 'levels'}"
+            columns.append(f"{column.name} ({of})")
+        return f"Domain of {cells}: {' x '.join(columns)}"
 
 
-def _described(column: Column) -> str:
-    if column.kind == "open":
-        return f"{column.name} (open)"
-    if column.kind == "bins" and column.other is None and column.missing is None:
-        return f"{column.name} ({column.size} bins)"
-    return f"{column.name} ({column.size} levels)"
-
-
-def _patterns(columns: tuple[Column, ...], impossible: object) -> tuple[Pattern, ...]:
+def _check_patterns(columns: tuple[Column, ...], impossible: object) -> tuple[Pattern, ...]:
     """Return what is impossible as codes of columns, each pattern once."""
     if isinstance(impossible, Mapping):
         raise ArgumentError("impossible", dict(impossible), "must be a list of mappings ([[impossible]] in a file)")

@@ -26,7 +26,6 @@ from ggdp.errors import ArgumentError
 MOST_STEPS, FEW_STEPS = 2**31, 2**20
 # Whole ends that are at least so far apart are cut into steps of 1; others into at least FINE steps.
 _WIDE, _FINE = 100, 10_000
-_LEAST_POWER, _LARGEST_POWER = -12, 18
 
 
 def _exact(said: str, value: object) -> Fraction:
@@ -45,28 +44,11 @@ def _plain(value: Fraction) -> int | float:
 
 @frozen(init=False)
 class ValueRange:
-    """The public range of the values of a column, and the step that they are rounded to.
+    """The public range of the values of a column, and the step that they are rounded to; errors call it `name`.
 
-    Parameters
-    ----------
-    low, high : number
-        Ends of the range.
-    step : number, optional
-        Step, of which both ends are multiples. By default 1 if the ends are whole numbers at least 100 apart (or 10,
-        100, ... if that would be more than a million steps and both ends are multiples of it); else the largest power
-        of ten of which both are multiples and that cuts the range into at least 10,000 steps.
-    name : str, default "range"
-        What errors call the range.
-
-    Examples
-    --------
-    >>> ValueRange(0, 200_000).steps
-    200000
-    >>> ValueRange(-1, 1).step, ValueRange(0, 1, 0.25).steps
-    (Fraction(1, 10000), 4)
-    >>> ValueRange(0, 10, 3)
-    Traceback (most recent call last):
-    ggdp.errors.ArgumentError: range = '0:10:3': both ends must be multiples of the step; ...
+    By default the step is 1 if the ends are whole numbers at least 100 apart (or 10, 100, ... if that would be more
+    than a million steps and both ends are multiples of it); else the largest power of ten of which both are multiples
+    and that cuts the range into at least 10,000 steps.
     """
 
     low: Fraction
@@ -82,39 +64,22 @@ class ValueRange:
             raise ArgumentError(name, written, "ends must be at most 2^62 in absolute value")
         size = _default_step(least, most) if step is None else _exact(name, step)
         if size is None:
-            raise ArgumentError(
-                name, written, f"no power of ten cuts it into at most {MOST_STEPS:,} steps; give a step: LOW:HIGH:STEP"
-            )
+            expected = f"no power of ten cuts it into at most {MOST_STEPS:,} steps; give a step: LOW:HIGH:STEP"
+            raise ArgumentError(name, written, expected)
         if size <= 0:
             raise ArgumentError(name, written, "the step must be above 0; a range is LOW:HIGH:STEP")
         if least % size or most % size:
-            raise ArgumentError(
-                name, written, f"both ends must be multiples of the step; the step is {_plain(size)}, give another one"
-            )
+            expected = f"both ends must be multiples of the step; the step is {_plain(size)}, give another one"
+            raise ArgumentError(name, written, expected)
         if (most - least) / size > MOST_STEPS:
             raise ArgumentError(name, written, f"has more than {MOST_STEPS:,} steps; give a larger step")
         self.__attrs_init__(least, most, size)
-
-    @classmethod
-    def declared(cls, column: str, ends: object, step: object = None) -> ValueRange:
-        """Return the range of a column from a pair of ends and a step; errors name the column."""
-        said = f"range of {column!r}"
-        if isinstance(ends, ValueRange):
-            return ends
-        if not isinstance(ends, list | tuple) or len(ends) != 2:
-            raise ArgumentError(said, ends, "must be a pair of ends, such as [0, 200000]")
-        return cls(ends[0], ends[1], step, name=said)
 
     @property
     def steps(self) -> int:
         """Number of steps."""
         width: Fraction = self.high - self.low
         return int(width / self.step)
-
-    @property
-    def width(self) -> float:
-        """Width of the range."""
-        return float(self.high - self.low)
 
     @property
     def offset(self) -> int:
@@ -131,12 +96,12 @@ class ValueRange:
 
 def _default_step(low: Fraction, high: Fraction) -> Fraction | None:
     if low.denominator == high.denominator == 1 and high - low >= _WIDE:
-        for power in range(_LARGEST_POWER + 1):
+        for power in range(19):
             step = Fraction(10**power)
             if (high - low) / step <= FEW_STEPS and not low % step and not high % step:
                 return step
         return Fraction(1) if high - low <= MOST_STEPS else None
-    for power in range(_LARGEST_POWER, _LEAST_POWER - 1, -1):
+    for power in range(18, -13, -1):
         step = Fraction(10) ** power
         if _FINE <= (high - low) / step <= MOST_STEPS and not low % step and not high % step:
             return step

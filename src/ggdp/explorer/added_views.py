@@ -6,16 +6,13 @@ computes HTML and files in a process of its own, and the explorer shows them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from ggdp.explorer import settings as fields
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from ggdp.explorer.view import View, Visit
 
 
@@ -50,35 +47,25 @@ class AddedView:
 
 def added_views() -> list[View]:
     """Return the views that installed packages add."""
-    return [_view(entry.load()) for entry in sorted(entry_points(group="ggdp.views"))]
+    return [_view_of(entry.load()) for entry in sorted(entry_points(group="ggdp.views"))]
 
 
-def _view(added: AddedView) -> View:
+def _view_of(added: AddedView) -> View:
     from htmltools import HTML, TagChild, tags
 
-    from ggdp.explorer.equivalents import Equivalents
-    from ggdp.explorer.view import Download, View, choices
+    from ggdp.explorer.settings import choice
+    from ggdp.explorer.view import Background, View, choices
 
-    kind = attrs.make_class("Settings", {added.setting: fields.choice(*added.choices)}, frozen=True, kw_only=True)
+    kind = attrs.make_class("Settings", {added.setting: choice(*added.choices)}, frozen=True, kw_only=True)
 
     def inputs(settings: object) -> list[TagChild]:
-        chosen = choices(settings, added.setting, added.label, added.choices)
-        return [chosen, tags.p(added.about, class_="hint")]
+        return [choices(settings, added.setting, added.label, added.choices), tags.p(added.about, class_="hint")]
 
     def serve(visit: Visit[Any]) -> None:
-        run = visit.computed(added.results, lambda: (getattr(visit.checked(), added.setting),))
-        visit.show_status(run.status)
-        visit.show("results", run.result, lambda found: HTML(found.html))
-        links = added.files.items()
-        visit.offer(*(Download(text, name, run.result, _content(name)) for text, name in links))
-        visit.show_equivalents(lambda settings: same(getattr(settings, added.setting)))
-
-    def same(chosen: str) -> Equivalents:
-        command, python = added.equivalents(chosen)
-        return Equivalents(command=command, python=python)
+        run = Background(visit, added.results, lambda: (getattr(visit.require_settings(), added.setting),))
+        visit.show("status", run.status)
+        visit.show("results", lambda: None if (found := run.result()) is None else HTML(found.html))
+        visit.offer(added.files, run.result)
+        visit.show_code(lambda settings: added.equivalents(getattr(settings, added.setting)))
 
     return View(key=added.key, title=added.title, settings=kind, inputs=inputs, serve=serve)
-
-
-def _content(name: str) -> Callable[[AddedResults], bytes]:
-    return lambda found: found.files[name]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hmac
 import re
 from base64 import b64encode
+from collections.abc import Iterable
 from hashlib import sha256
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
@@ -24,8 +25,6 @@ from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "ggdp-token"
@@ -56,18 +55,10 @@ def is_loopback(host: str) -> bool:
 
 
 class Guard:
-    """An ASGI application that lets a request through to another if it may be answered.
+    """An ASGI application that lets a request through to another, `inner`, if it may be answered.
 
-    Parameters
-    ----------
-    inner : ASGI application
-        What answers.
-    token : str, optional
-        What visitors must know.
-    loopback : bool
-        Whether it answers to the names of loopback addresses only.
-    scripts : iterable of str
-        Scripts that may stand in a page itself; all others are files of this server.
+    Visitors must know the token, if there is one. With `loopback`, it answers to the names of loopback addresses only.
+    The scripts may stand in a page itself; all others are files of this server.
     """
 
     def __init__(self, inner: ASGIApp, *, token: str | None, loopback: bool, scripts: Iterable[str] = ()) -> None:
@@ -85,28 +76,35 @@ class Guard:
             return
         headers = Headers(scope=scope)
         query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True))
+        answer: ASGIApp
         # An address in the place of a path names a host of its own.
         if self.loopback and not (is_loopback(_name(headers)) and scope["path"].startswith("/")):
-            await self._refuse(scope, receive, send, 421, "This page answers to the name localhost only.")
+            answer = _refusal(421, "This page answers to the name localhost only.")
         elif not self._is_own(scope, headers):
-            await self._refuse(scope, receive, send, 403, "This request does not come from a page of this server.")
+            answer = _refusal(403, "This request does not come from a page of this server.")
         elif self.token is not None and not self._knows(headers, query):
-            await self._refuse(
-                scope, receive, send, 401, "Add ?token=... to the address, with the token of ggdp explore."
-            )
+            answer = _refusal(401, "Add ?token=... to the address, with the token of ggdp explore.")
         elif self.token is not None and "token" in query and scope["type"] == "http":
-            await self._remember(scope, receive, send, query)
+            # The token goes from the address into a cookie. Browsers send it with a link in somebody's mail (lax), but
+            # with nothing else that another site starts.
+            rest = urlencode({name: value for name, value in query.items() if name != "token"})
+            redirect = RedirectResponse("/" + (f"?{rest}" if rest else ""), status_code=303)
+            redirect.set_cookie(COOKIE, self.token, httponly=True, samesite="lax", path="/")
+            answer = redirect
         elif "/upload/" in scope["path"] and not scope["path"].startswith("/upload/"):
             # Shiny's own uploads are files.
-            await self._refuse(scope, receive, send, 404, "Not found.")
+            answer = _refusal(404, "Not found.")
         else:
             await self.inner(scope, receive, self._with_headers(send, scope["path"]))
+            return
+        await answer(scope, receive, self._with_headers(send))
 
     def _is_own(self, scope: Scope, headers: Headers) -> bool:
         """Return whether a websocket, or a request that changes something, comes from a page of this server."""
         if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
             return True
-        return _place(headers.get("origin", "")) == headers.get("host", "") != ""
+        scheme, _, place = headers.get("origin", "").partition("://")
+        return scheme in ("http", "https") and _HOST.fullmatch(place) is not None and place == headers.get("host")
 
     def _knows(self, headers: Headers, query: dict[str, str]) -> bool:
         assert self.token is not None
@@ -119,23 +117,11 @@ class Guard:
         same = [hmac.compare_digest(one.encode(), self.token.encode()) for one in found if one is not None]
         return any(same)
 
-    async def _remember(self, scope: Scope, receive: Receive, send: Send, query: dict[str, str]) -> None:
-        """Put the token into a cookie and take it out of the address.
-
-        Browsers send it with a link in somebody's mail (lax), but with nothing else that another site starts.
-        """
-        assert self.token is not None
-        rest = urlencode({name: value for name, value in query.items() if name != "token"})
-        answer = RedirectResponse("/" + (f"?{rest}" if rest else ""), status_code=303)
-        answer.set_cookie(COOKIE, self.token, httponly=True, samesite="lax", path="/")
-        await answer(scope, receive, self._with_headers(send))
-
     def _with_headers(self, send: Send, path: str = "") -> Send:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in self.headers.items():
-                    headers[name] = value
+                headers.update(self.headers)
                 # Scripts and styles have their version in their address.
                 kept = path.startswith("/lib/") and message["status"] == 200
                 headers["cache-control"] = "private, max-age=3600" if kept else "no-store"
@@ -143,20 +129,18 @@ class Guard:
 
         return sending
 
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send, status: int, words: str) -> None:
+
+def _refusal(status: int, words: str) -> ASGIApp:
+    async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": words})
-            return
-        await PlainTextResponse(words + "\n", status_code=status)(scope, receive, self._with_headers(send))
+        else:
+            await PlainTextResponse(f"{words}\n", status_code=status)(scope, receive, send)
+
+    return refuse
 
 
 def _name(headers: Headers) -> str:
     """Return the name in the Host header, without its port; nothing if it is malformed, missing or there twice."""
     found = _HOST.fullmatch("".join(headers.getlist("host")[:1]))
     return (found[1] or found[2]).lower() if found and len(headers.getlist("host")) == 1 else ""
-
-
-def _place(origin: str) -> str:
-    """Return the name and the port in an Origin header; nothing if it is malformed."""
-    scheme, _, place = origin.partition("://")
-    return place if scheme in ("http", "https") and _HOST.fullmatch(place) else ""

@@ -1,9 +1,9 @@
-"""One release from the page: what it would spend, said beforehand; and the release itself, once for each confirmation.
+"""One release from the explorer: what it would spend, said beforehand; and the release, once for each confirmation.
 
-A release begins with an `Offer`, which the dialog shows: the plan, what it spends, what is left. To confirm it is to
-hand the offer in at the `ReleaseDesk` of the server, which takes each offer once, one at a time, and only if nothing
-was released since it was made: a double click, a second tab with the same dialog, or a release of somebody else from
-the same ledger leads to a refusal that says so, never to a second charge.
+A release begins with an `Offer`, which the dialog shows: the plan, what it spends, what is left. The server's
+`Confirmations` accept each offer once, one at a time, and only if nothing was released since it was made: a double
+click, a second tab with the same dialog, or a release of somebody else from the same ledger leads to a refusal that
+says so, never to a second charge.
 
 What is computed here runs in a process of its own (`ggdp.explorer.workers`), so all of it is plain values.
 """
@@ -11,27 +11,29 @@ What is computed here runs in a process of its own (`ggdp.explorer.workers`), so
 from __future__ import annotations
 
 import itertools
+import json
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
+from htmltools import TagList, tags
 
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError, CertificateError, GgdpError
-from ggdp.explorer.typed_table import PageError, TypedTable, in_words_of_the_page
-from ggdp.explorer.widgets import Picture
+from ggdp.explorer.view import Progress, Results, embed_figure, facts, text_table
+from ggdp.explorer.wording import ExplorerError, in_explorer_words, message_of, with_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
+    from ggdp.explorer.typed_table import TypedTable
     from ggdp.ledger import Ledger
     from ggdp.ledger.budgets import Balance
     from ggdp.tables import TablePlan
 
-# Rows that the page shows; the files have all.
+# Rows that are shown; the files have all.
 _SHOWN_ROWS = 200
 
 
@@ -39,7 +41,7 @@ _SHOWN_ROWS = 200
 class Asked:
     """A release that is asked for: a table of a file, and the ledger that it is charged to."""
 
-    table: TypedTable  # the table
+    table: TypedTable
     # Where the file is, and what its user calls it.
     path: str
     name: str
@@ -53,53 +55,19 @@ class Asked:
 class Offer:
     """What a release would spend, before it is confirmed; no data were read."""
 
-    asked: Asked  # what is asked for
-    plan: TablePlan = field(eq=False)  # how it is answered
-    rows: tuple[tuple[str, str], ...]  # the plan, a name and a text in each
+    asked: Asked
+    plan: TablePlan = field(eq=False)
+    html: TagList = field(eq=False)  # what the dialog says
     cost: str  # what it spends
-    # What the ledger has now, and would have afterwards; None without a ledger, and `after` if it does not fit.
-    remaining: str | None = None
-    after: str | None = None
-    refusal: str | None = None  # why it does not fit
-    head: str | None = None  # hash of the last record of the ledger
-    warnings: tuple[str, ...] = ()  # what the plan warns of
-    number: int = 0  # given by the desk
-    released: int = 0  # how many releases the desk had taken when the offer was made
+    refusal: str | None  # why it does not fit
+    head: str | None  # hash of the last record of the ledger
+    # Given when it is registered: its number, and how many releases were confirmed before.
+    number: int = 0
+    released: int = 0
 
 
-@frozen(kw_only=True)
-class Published:
-    """What was released, ready to be shown and downloaded."""
-
-    files: dict[str, bytes]  # the CSV file, its manifest and a picture of it, by their names
-    picture: Picture  # the table as a figure of the page
-    # The first rows of the table.
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    more: int  # how many rows are not among them
-    # What holds, and the paragraph that is fit to be published.
-    guarantee: str
-    statement: str
-    certificate: str  # what the certificate proves
-    refuted: str | None = None  # why the certificate does not hold; None if it was proved again
-    entry: str | None = None  # the entry of the ledger, and what remains
-
-
-class ReleaseDesk:
-    """Takes each offer once, one at a time, and only if nothing was released since it was made.
-
-    Examples
-    --------
-    >>> desk = ReleaseDesk()
-    >>> asked = Asked(table=TypedTable(by="ward", levels="ward=a,b"), path="people.csv", name="people.csv")
-    >>> offer = desk.numbered(make_offer(asked))
-    >>> with desk.taken(offer):
-    ...     pass
-    >>> with desk.taken(offer):
-    ...     pass
-    Traceback (most recent call last):
-    ggdp.explorer.typed_table.PageError: this release was already made; ...
-    """
+class Confirmations:
+    """Accepts each offer once, one at a time, and only if nothing was released since it was made."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -107,29 +75,24 @@ class ReleaseDesk:
         self._used: set[int] = set()
         self._is_busy = False
 
-    @property
-    def released(self) -> int:
-        """How many offers were taken."""
-        return len(self._used)
-
-    def numbered(self, offer: Offer) -> Offer:
-        """Return an offer with a number of its own, which can be taken once."""
+    def register(self, offer: Offer) -> Offer:
+        """Return an offer with a number of its own, which can be accepted once."""
         with self._lock:
             return evolve(offer, number=next(self._numbers), released=len(self._used))
 
     @contextmanager
-    def taken(self, offer: Offer) -> Iterator[None]:
-        """Take an offer for as long as it is carried out, or raise."""
+    def accept(self, offer: Offer) -> Iterator[None]:
+        """Let an offer be carried out in the block, or raise."""
         with self._lock:
             if offer.number in self._used:
-                raise PageError(
-                    "this release was already made; each confirmation releases once. Ask again for another one"
-                )
+                message = "this release was already made; each confirmation releases once. Ask again for another one"
+                raise ExplorerError(message)
             if self._is_busy:
-                raise PageError("another release is being made, perhaps in another tab; wait for it, and look again")
+                message = "another release is being made, perhaps in another tab; wait for it, and look again"
+                raise ExplorerError(message)
             if offer.released != len(self._used):
                 message = "another release was made since this was asked, perhaps in another tab; nothing was charged"
-                raise PageError(f"{message} here. Look at what remains, and ask again")
+                raise ExplorerError(f"{message} here. Look at what remains, and ask again")
             self._used.add(offer.number)
             self._is_busy = True
         try:
@@ -139,73 +102,86 @@ class ReleaseDesk:
                 self._is_busy = False
 
 
-def make_offer(asked: Asked, *, progress: Callable[[int, int], None] | None = None) -> Offer:
-    """Return what a release would spend; nothing is charged and no data are read.
-
-    Examples
-    --------
-    >>> asked = Asked(table=TypedTable(by="ward", levels="ward=a,b"), path="people.csv", name="people.csv")
-    >>> make_offer(asked).cost
-    'epsilon = 1'
-    """
+def make_offer(asked: Asked, *, progress: Progress = lambda _, __: None) -> Offer:
+    """Return what a release would spend; nothing is charged and no data are read."""
     from ggdp.tables.table_plan import summary_rows
 
-    if progress is not None:
-        progress(0, 1)
+    progress(0, 1)
     plan = asked.table.plan()
     delta = f" and delta = {rounded_up_text(plan.guarantee.delta)}" if plan.guarantee.delta else ""
-    offer: dict[str, Any] = {
-        "asked": asked,
-        "plan": plan,
-        "rows": tuple(summary_rows(plan)),
-        "cost": f"epsilon = {rounded_up_text(plan.guarantee.epsilon)}{delta}",
-        "warnings": tuple(plan.request.warnings),
-    }
+    cost = f"epsilon = {rounded_up_text(plan.guarantee.epsilon)}{delta}"
+    budget = tags.p("There is no ledger: nothing counts what was released before.", class_="warning")
+    refusal, head = None, None
     if asked.ledger is not None:
         from ggdp.ledger import Ledger
 
-        with in_words_of_the_page(asked.table.unit or None):
+        with in_explorer_words(asked.table.unit):
             ledger = Ledger(asked.ledger)
             capped = with_cap(ledger, asked.analyst)
-            remaining = ledger.remaining(capped)
-            offer["head"], offer["remaining"] = ledger.head.hash, balance_in_words(remaining)
+            remaining, head = ledger.remaining(capped), ledger.head.hash
             found = ledger.what_if(plan, capped, most=1)
-        offer["after"] = None if found.remaining is None else balance_in_words(found.remaining)
-        offer["refusal"] = found.refusal
-    return Offer(**offer)
+        refusal = found.refusal
+        after = "" if found.remaining is None else f" Afterwards: {balance_in_words(found.remaining)}."
+        budget = tags.p(f"The ledger has {balance_in_words(remaining)} now.{after}")
+    warnings = [tags.p(warning, class_="problem") for warning in plan.request.warnings]
+    title, what = "Release once?", "What is released"
+    said = tags.p("It spends ", tags.strong(cost), " of the privacy of everybody in ", tags.strong(asked.name), ".")
+    last = [tags.p("There is no way to take it back: what is released stays spent.")]
+    if refusal is not None:
+        title, what, last = "This release does not fit", "What was asked for", []
+        said = tags.p(message_of(ExplorerError(refusal)), ".", class_="problem")
+    html = TagList(tags.h2(title, id="dialog-title"), said, budget, *warnings, *last, facts(summary_rows(plan), what))
+    return Offer(asked=asked, plan=plan, html=html, cost=cost, refusal=refusal, head=head)
 
 
-def publish(offer: Offer, *, progress: Callable[[int, int], None] | None = None) -> Published:
+def publish(offer: Offer, *, progress: Progress = lambda _, __: None) -> Results:
     """Carry out a release: charge it, read the data, draw the noise; and check its certificate again."""
     from ggdp.plots.tables import plot_table
 
-    tell = progress or (lambda _, __: None)
-    tell(0, 3)
     asked, name = offer.asked, f"{PurePath(offer.asked.name).stem}-private"
     plan = replace(offer.plan, out=Path(f"{name}.csv"), plot=Path(f"{name}.svg"))
-    tell(1, 3)
+    progress(1, 3)
     with read_safely(asked):
-        ledger = _unchanged(offer)
+        ledger = open_unchanged_ledger(offer)
         release, files = plan.run_in_memory(asked.path, ledger=ledger, analyst=asked.analyst)
-        tell(2, 3)
+        progress(2, 3)
         title = f"The released table, {release.guarantee}"
         said = f"What was released of {PurePath(asked.name).name}, with 95% intervals; the table below has the numbers."
-        figure = Picture.of(plot_table(release), "released", title, said)
+        figure, _ = embed_figure(plot_table(release), "released", title, said)
+    entry = ""
+    if ledger is not None:
+        remaining = balance_in_words(ledger.remaining(with_cap(ledger, asked.analyst)))
+        entry = f" Charged as entry {len(ledger.entries()):,}; {remaining} remains."
     manifest: Any = release.written_manifest
+    proof, refutation = manifest["mechanism"]["certificate"], find_refutation(manifest)
+    proved = f"{proof['quantity']} is at most {rounded_up_text(proof['proved'], 6)}"
+    certificate = f"{proof['statement']}; {proved}, by {proof['arithmetic']}."
+    if plan.statistics is not None and plan.statistics.quantile_losses:
+        certificate += " This is the noise of counts and sums; the rest of the guarantee is spent on choosing the "
+        certificate += "quantiles."
+    verified = tags.p(tags.strong("The certificate was proved again here: "), certificate, class_="verified")
+    if refutation is not None:
+        verified = tags.p(tags.strong("The certificate does NOT hold: "), refutation, class_="problem")
+    # Without what the intervals cover, which is the same in all rows and said in the figure.
     table = release.tables[0].to_arrow()
+    table = table.drop_columns([name for name in table.column_names if name == "covers"])
+    texts: dict[type, Callable[[Any], str]] = {type(None): lambda _: "", int: "{:,}".format}
+    texts[float] = lambda value: rounded_text(value, 6)
     shown = table.slice(0, _SHOWN_ROWS).to_pylist()
-    return Published(
-        files=files,
-        picture=figure,
-        columns=tuple(table.column_names),
-        rows=tuple(tuple(_cell(value) for value in row.values()) for row in shown),
-        more=max(table.num_rows - _SHOWN_ROWS, 0),
-        guarantee=str(release.guarantee),
-        statement=manifest["statement"],
-        certificate=_proved(manifest["mechanism"]["certificate"], plan),
-        refuted=_refuted(manifest),
-        entry=None if ledger is None else _entry(ledger, asked.analyst),
+    rows = [[texts.get(type(value), str)(value) for value in row.values()] for row in shown]
+    more = max(table.num_rows - _SHOWN_ROWS, 0)
+    caption = f"The released table; {more:,} more rows are in the file" if more else "The released table"
+    written = json.dumps(json.loads(files[f"{name}.manifest.json"]), indent=2, ensure_ascii=False)
+    above = TagList(tags.h3("Released"), tags.p(tags.strong(str(release.guarantee)), f".{entry}"), verified)
+    below = TagList(
+        tags.p("The page keeps these files until it is closed or reloaded: download them now.", class_="hint"),
+        figure,
+        text_table(table.column_names, rows, caption, numbers_from=table.column_names.index("count")),
+        tags.h4("To be published with it"),
+        tags.p(manifest["statement"], class_="statement"),
+        tags.details(tags.summary("Manifest"), tags.pre(tags.code(written), tabindex="0"), class_="group"),
     )
+    return Results(html={"above": above, "below": below}, files=files)
 
 
 def with_cap(ledger: Ledger, analyst: str | None) -> str | None:
@@ -225,24 +201,18 @@ def balance_in_words(balance: Balance) -> str:
 def read_safely(asked: Asked) -> Iterator[None]:
     """Make errors name the file as its user does, and never quote the data."""
     try:
-        with in_words_of_the_page(asked.table.unit or None):
+        with in_explorer_words(asked.table.unit):
             yield
     except GgdpError as refused:
-        shown = PageError(str(refused).replace(asked.path, asked.name))
-        notes = getattr(refused, "__notes__", ())
+        raise with_notes(ExplorerError(str(refused).replace(asked.path, asked.name)), refused) from None
     except MemoryError:
-        shown, notes = PageError("there is not enough memory for this file"), ()
+        raise ExplorerError("there is not enough memory for this file") from None
     except Exception as failed:
-        shown = PageError("it failed, and nothing was shown. The reason is not given, since it might reveal data")
-        notes = getattr(failed, "__notes__", ())
-    else:
-        return
-    for note in notes:
-        shown.add_note(note)
-    raise shown from None
+        message = "it failed, and nothing was shown. The reason is not given, since it might reveal data"
+        raise with_notes(ExplorerError(message), failed) from None
 
 
-def _unchanged(offer: Offer) -> Ledger | None:
+def open_unchanged_ledger(offer: Offer) -> Ledger | None:
     """Return the ledger, or raise if something was charged to it since the offer was made."""
     if offer.asked.ledger is None:
         return None
@@ -251,25 +221,11 @@ def _unchanged(offer: Offer) -> Ledger | None:
     ledger = Ledger(offer.asked.ledger)
     if ledger.head.hash != offer.head:
         message = "the ledger has changed since this was asked: another release was made, and nothing was charged here"
-        raise PageError(f"{message}. Look at what remains, and ask again")
+        raise ExplorerError(f"{message}. Look at what remains, and ask again")
     return ledger
 
 
-def _entry(ledger: Ledger, analyst: str | None) -> str:
-    remaining = balance_in_words(ledger.remaining(with_cap(ledger, analyst)))
-    return f"entry {len(ledger.entries()):,}; {remaining} remains"
-
-
-def _proved(certificate: dict[str, Any], plan: TablePlan) -> str:
-    """Return what a certificate proves, and what of the guarantee it is not about."""
-    proved = f"{certificate['quantity']} is at most {rounded_up_text(certificate['proved'], 6)}"
-    said = f"{certificate['statement']}; {proved}, by {certificate['arithmetic']}."
-    if plan.statistics is not None and plan.statistics.quantile_losses:
-        said += " This is the noise of counts and sums; the rest of the guarantee is spent on choosing the quantiles."
-    return said
-
-
-def _refuted(manifest: dict[str, Any]) -> str | None:
+def find_refutation(manifest: dict[str, Any]) -> str | None:
     """Return why a composition refuses a manifest, whose certificates it proves again; None if it does not."""
     from ggdp.accounting import compose
 
@@ -278,11 +234,3 @@ def _refuted(manifest: dict[str, Any]) -> str | None:
     except (ArgumentError, CertificateError) as wrong:
         return str(wrong)
     return None
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return rounded_text(value, 6)
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -1,8 +1,8 @@
-"""A table as it is typed in the explorer's form: texts in the notation of the command's flags, and what they ask for.
+"""A table as it is typed in the explorer: the inputs that views of tables share, and what they ask for.
 
-The views of tables share it. Inputs and their labels are those of the request (`ggdp.tables.request`), and they are
-read by the functions that read the flags of ``ggdp release``: the explorer, the command line and the Python code that
-it shows ask for the same.
+Inputs are texts in the notation of the command's flags. They and their labels are those of the request
+(`ggdp.tables.request`), and they are read by the functions that read the flags of ``ggdp release``: the explorer, the
+command line and the Python code that it shows ask for the same. What is typed in one view is there in the others.
 """
 
 from __future__ import annotations
@@ -11,134 +11,97 @@ import datetime
 import math
 import shlex
 import warnings
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field, frozen
+import attrs
+from attrs import frozen
+from shiny import reactive
 
 from ggdp._records import options
-from ggdp.cli.flags import CHECK, RELEASE, arguments_of, mention_flag, reworded, title_of_flag
-from ggdp.errors import ArgumentError, GgdpError, Message, PrivacyWarning
-from ggdp.explorer.equivalents import goal_code, written
+from ggdp.cli.flags import CHECK, RELEASE, arguments_of
+from ggdp.errors import ArgumentError, PrivacyWarning
+from ggdp.explorer import settings as fields
+from ggdp.explorer.settings import HasGoal, goal_code, value_text
+from ggdp.explorer.view import Visit, choices, group, quantity, text, when
+from ggdp.explorer.wording import LABELS, in_explorer_words
 from ggdp.tables.request import CheckArguments, PlanArguments
+from ggdp.tables.statistics.statistic import STATISTICS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from htmltools import Tag
 
-    from ggdp._records import Flag
     from ggdp.domain.table_domain import Domain
     from ggdp.tables import TablePlan
 
-# Labels of the inputs, by the names of the flags that they stand for.
-LABELS = {flag.name: flag.label for flag in RELEASE if flag.label is not None}
-_STATISTICS = [flag.name for flag in RELEASE if flag.label == LABELS["mean"]]
-# Longer runs of integers are written as ranges.
-_FEW = 5
-# How messages of the explorer name what has several inputs; a domain file is named when it is started.
-_MENTIONS = {
-    "domain": f"{LABELS['levels']} or {LABELS['bins']}",
-    "or_in_domain_file": "",
-    "statistics": LABELS["mean"],
-    "unit": f"{LABELS['unit']} COL",
-    "range": f"{LABELS['range']} COL=LOW:HIGH",
-}
 
-
-def _inputs() -> Iterator[tuple[str, Any]]:
-    """Yield the inputs of the form, and what is in them at first: a text for each flag, lines if it can be repeated."""
-    for flag in RELEASE:
-        if flag.name in ("domain", "nonnegative") or (flag.label is not None and flag.name not in _STATISTICS):
-            is_number = flag.name in ("epsilon", "delta") or flag.kind == int | None
-            yield flag.name, flag.default if is_number or flag.default is not None else ""
-
-
-# Some inputs stand for flags of other names: lines such as "mean income", the ranges of columns, and whether lines are
-# records.
-_INPUTS = {name: value for name, value in _inputs() if name not in ("range", "strict_lines", "analyst")} | {
-    "epsilon": 1.0,
-    "statistics": "",
-    "ranges": "",
-    "lines": "quoted",
-}
-
-
-# Type checkers do not see fields that are made from a mapping.
-_with_inputs: Any = frozen(kw_only=True, these={name: field(default=default) for name, default in _INPUTS.items()})
-
-
-@_with_inputs
+@frozen(kw_only=True)
 class TypedTable:
     """A table as it is typed: each input as text, in the notation of its flag, a line for each column.
 
-    Parameters
-    ----------
-    **typed
-        What is typed, by the names of flags: ``by="ward, age"``, ``levels="ward=births,eyes"`` and so on. Also lines of
-        ``statistics`` (``mean income``), ``ranges`` (``income=0:200000``), and ``lines="strict"`` if each line of a
-        text file is a record.
+    Some inputs stand for flags of other names: lines of `statistics` (``mean income``), `ranges` of columns, and
+    `lines`, which is "strict" if each line of a text file is a record.
     """
 
-    if TYPE_CHECKING:
-
-        def __init__(self, **typed: Any) -> None: ...  # noqa: ANN401
-        def __getattr__(self, name: str) -> Any: ...  # noqa: ANN401
-
-    def changed(self, **typed: Any) -> TypedTable:  # noqa: ANN401
-        """Return the table with other inputs."""
-        return cast("TypedTable", evolve(cast("Any", self), **typed))
+    by: str = ""
+    levels: str = ""
+    bins: str = ""
+    labels: str = ""
+    other: str = ""
+    missing: str = ""
+    statistics: str = ""
+    ranges: str = ""
+    unit: str = ""
+    unit_name: str = ""
+    max_cells: int | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    neighbours: str = "add-remove"
+    order: str = "auto"
+    nonnegative: bool = False
+    delimiter: str = ""
+    encoding: str = ""
+    lines: str = "quoted"
+    domain: str = ""
 
     def plan(self) -> TablePlan:
         """Return the plan of the release; no data are read. Errors are in the words of the explorer."""
-        with in_words_of_the_page(self.unit or None), warnings.catch_warnings():
+        with in_explorer_words(self.unit), warnings.catch_warnings():
             # They are shown beside the plan.
             warnings.simplefilter("ignore", PrivacyWarning)
             from ggdp.tables import plan_table
 
             return plan_table(**self._arguments())
 
-    def checked(self) -> dict[str, Any]:
+    def check_arguments(self) -> dict[str, Any]:
         """Return the arguments of `ggdp.check_table` but the data. Errors are in the words of the explorer."""
-        with in_words_of_the_page(self.unit or None):
-            asked = {**self._arguments(), "epsilon": self.epsilon}
-            return {name: asked[name] for name in options(CheckArguments) if name in asked}
+        asked = {**self._arguments(), "epsilon": self.epsilon}
+        return {name: asked[name] for name in options(CheckArguments) if name in asked}
 
-    def flags(self, among: list[Flag] = RELEASE) -> list[list[str]]:
-        """Return the flags of ``ggdp release`` that ask for the same, each with its value."""
-        given, found = self._given(), []
-        for flag in among:
+    def command(self, source: str, *more: str, name: str = "release") -> str:
+        """Return the command line that does the same, a line for each flag; `more` are flags with their values."""
+        given, lines = self._given(), [f"ggdp {name} {shlex.quote(source)}"]
+        for flag in RELEASE if name == "release" else CHECK:
             value = given[flag.name]
             if value in (None, False, []) or (value == flag.default and not flag.required and flag.name != "epsilon"):
                 continue
             if flag.name == "by":
                 # Without the spaces after commas, unless a name is in quotes.
-                value = [self.by.strip() if '"' in self.by else ",".join(name.strip() for name in self.by.split(","))]
+                value = [self.by.strip() if '"' in self.by else ",".join(map(str.strip, self.by.split(",")))]
             texts = value if isinstance(value, list) else [value]
-            found += [[flag.typed] if value is True else [flag.typed, written(text)] for text in texts]
-        return found
-
-    def command(self, source: str, *more: str, name: str = "release") -> str:
-        """Return the command line that does the same; a line for each flag."""
-        lines = [f"ggdp {name} {shlex.quote(source)}"]
-        lines += [shlex.join(words) for words in self.flags(RELEASE if name == "release" else CHECK)]
-        for part in more:
-            if part.startswith("--"):
-                lines.append(part)
-            else:
-                lines[-1] += f" {shlex.quote(part)}"
-        return " \\\n  ".join(lines)
+            lines += [flag.typed if value is True else shlex.join([flag.typed, value_text(one)]) for one in texts]
+        return " \\\n  ".join([*lines, *more])
 
     def python(self, call: str, source: str | None = None, more: Mapping[str, str] | None = None) -> str:
         """Return the Python code that does the same: a call of `ggdp.plan_table`, `release_table` or `check_table`."""
-        with in_words_of_the_page(self.unit or None):
-            asked = self.checked() if call == "check_table" else self._arguments()
+        asked = self.check_arguments() if call == "check_table" else self._arguments()
         texts = {name: _literal(value) for name, value in asked.items()}
         if "domain" in asked:
-            typed = (self.levels, self.bins, self.labels, self.other, self.missing, self.ranges)
-            declared = "".join(typed).strip()
-            texts["domain"] = _domain(asked["domain"]) if declared or not self.domain else repr(self.domain)
+            declared = self.levels + self.bins + self.labels + self.other + self.missing + self.ranges
+            texts["domain"] = _domain(asked["domain"]) if declared.strip() or not self.domain else repr(self.domain)
         if "goal" in asked:
-            notion = "pure" if self.delta is None else "approximate"
-            texts["goal"] = goal_code(notion, self.epsilon, self.delta or 0.0)
+            texts["goal"] = goal_code(asked["goal"])
         lines = [f"    {name}={value}," for name, value in (texts | dict(more or {})).items()]
         first = [] if source is None else [f"    {source!r},"]
         imports = ["import datetime", "", "import ggdp"] if "datetime." in "".join(lines) else ["import ggdp"]
@@ -151,15 +114,15 @@ class TypedTable:
             value = getattr(self, flag.name, None)
             if isinstance(value, str):
                 value = value if flag.name == "delimiter" else value.strip()
-                value = [line for text in value.splitlines() if (line := text.strip())] if _repeats(flag) else value
+                value = _lines(value) if flag.kind == list[str] | None else value
             if value or value == 0:
                 given[flag.name] = value
         given["by"] = [self.by] if self.by.strip() else None
-        given["range"] = [line.strip() for line in self.ranges.splitlines() if line.strip()]
+        given["range"] = _lines(self.ranges)
         given["strict_lines"] = self.lines == "strict"
-        for line in filter(None, map(str.strip, self.statistics.splitlines())):
+        for line in _lines(self.statistics):
             kind, _, value = line.partition(" ")
-            if kind.lower() not in _STATISTICS or not value.strip():
+            if kind.lower() not in STATISTICS or not value.strip():
                 said = "must be mean COL, sum COL, variance COL or quantile COL=0.25,0.5"
                 raise ArgumentError("statistics", line, said)
             given[kind.lower()] = [*(given[kind.lower()] or ()), value.strip()]
@@ -167,63 +130,20 @@ class TypedTable:
 
     def _arguments(self) -> dict[str, Any]:
         """Return the arguments of `ggdp.plan_table`, without those that have their defaults."""
-        if not self.by.strip() and not self.statistics.strip():
-            raise ArgumentError("by", self.by, "name columns to count by, or a statistic such as mean income")
-        asked = arguments_of(self._given(), PlanArguments)
+        with in_explorer_words(self.unit):
+            if not self.by.strip() and not self.statistics.strip():
+                raise ArgumentError("by", self.by, "name columns to count by, or a statistic such as mean income")
+            asked = arguments_of(self._given(), PlanArguments)
         asked["by"] = None if asked["by"] is None else asked["by"][0]
-        parts = options(PlanArguments)
         return {
             name: asked[name]
-            for name, (part, _) in parts.items()
+            for name, (part, _) in options(PlanArguments).items()
             if name in asked and (name in ("by", "goal", "domain") or asked[name] not in (None, [], part.default))
         }
 
 
-def _repeats(flag: Flag) -> bool:
-    return bool(flag.kind == list[str] | None)
-
-
-def _title(argument: str, _: object) -> str:
-    """Return the label of the input that an error is about."""
-    if argument == "statistics":
-        return LABELS["mean"]
-    return LABELS.get(argument) or LABELS.get(title_of_flag(argument).removeprefix("--")) or title_of_flag(argument)
-
-
-def _mention(name: str, value: str) -> str:
-    """Return an argument as messages of the explorer name it."""
-    if not value and name in _MENTIONS:
-        return _MENTIONS[name]
-    return f"{LABELS[name]} {value}".strip() if name in LABELS else mention_flag(name, value)
-
-
-@contextmanager
-def in_words_of_the_page(unit: str | None = None) -> Iterator[None]:
-    """Make errors name the inputs of the form; `unit` is the column of units, if one is named."""
-    try:
-        yield
-    except PageError:
-        raise
-    except GgdpError as refused:
-        if isinstance(refused, ArgumentError):
-            said = str(reworded(refused, unit, _title, _mention))
-        else:
-            message = refused.args[0] if refused.args else ""
-            said = message.in_words_of(_mention) if isinstance(message, Message) else str(refused)
-        shown = PageError(said)
-        for note in getattr(refused, "__notes__", ()):
-            shown.add_note(note)
-        raise shown from None
-
-
-def message_of(error: GgdpError) -> str:
-    """Return what is wrong, with the notes of the error, as sentences of the page."""
-    said = [str(error), *getattr(error, "__notes__", ())]
-    return ". ".join(f"{text[:1].upper()}{text[1:]}" for text in said)
-
-
-class PageError(GgdpError):
-    """An error in the words of the page."""
+def _lines(typed: str) -> list[str]:
+    return [line for text in typed.splitlines() if (line := text.strip())]
 
 
 def _domain(domain: Domain) -> str:
@@ -231,8 +151,7 @@ def _domain(domain: Domain) -> str:
     columns = []
     for column in domain:
         asked = {name: value for name, value in column.arguments().items() if value is not None and name != "name"}
-        declared = asked.pop("range", None)
-        if declared is not None:
+        if (declared := asked.pop("range", None)) is not None:
             asked |= declared.to_dict()
         plain = asked["levels"] if list(asked) == ["levels"] else asked
         columns.append(f"        {column.name!r}: {_literal(plain)},")
@@ -247,14 +166,148 @@ def _literal(value: object) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key!r}: {_literal(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
-        if len(value) > _FEW and type(value[0]) is int and value == type(value)(range(value[0], value[0] + len(value))):
+        # Longer runs of integers are written as ranges.
+        if len(value) > 5 and type(value[0]) is int and value == type(value)(range(value[0], value[0] + len(value))):
             return f"list(range({value[0]}, {value[0] + len(value)}))"
         return "[" + ", ".join(map(_literal, value)) + "]"
     if isinstance(value, float):
-        return f'float("{value}")' if math.isinf(value) else written(value)
+        return f'float("{value}")' if math.isinf(value) else value_text(value)
     if isinstance(value, datetime.date):
         return repr(value)
     if type(value).__module__.startswith("ggdp.tables.statistics"):
         fractions = f", {_literal(value.fractions)}" if hasattr(value, "fractions") else ""
         return f"ggdp.{type(value).__name__}({value.column!r}{fractions})"  # type: ignore[attr-defined]
     return repr(value)
+
+
+@frozen(kw_only=True)
+class CountedFields:
+    """Columns to count by, the column of units, and an epsilon."""
+
+    by: str = fields.text()
+    levels: str = fields.text(longest=fields.LONG)
+    bins: str = fields.text(longest=fields.LONG)
+    labels: str = fields.text(longest=fields.LONG)
+    other: str = fields.text(longest=fields.LONG)
+    missing: str = fields.text(longest=fields.LONG)
+    unit: str = fields.text()
+    epsilon: float = fields.number(1.0, low=0.01, high=20.0)
+
+    def typed(self, domain: Path | None = None) -> TypedTable:
+        """Return the table that settings ask for, with a domain file."""
+        given = attrs.asdict(self)
+        typed = {part.name: given[part.name] for part in attrs.fields(TypedTable) if part.name in given}
+        if given.get("notion") == "pure":
+            typed["delta"] = None
+        if not self.unit.strip():
+            # Cells per unit count only where a column of units is named.
+            typed["max_cells"] = None
+        return TypedTable(**typed, domain=str(domain or ""), nonnegative=given.get("negative") == "yes")
+
+
+@frozen(kw_only=True, slots=False)
+class FileFields:
+    """How a file is read."""
+
+    delimiter: str = fields.text()
+    encoding: str = fields.text()
+    lines: str = fields.choice("quoted", "strict")
+
+
+@frozen(kw_only=True)
+class TableFields(CountedFields, HasGoal):
+    """A table as it is typed, and its goal."""
+
+    max_cells: int = fields.number(1, low=1, high=1000, whole=True)
+    statistics: str = fields.text(longest=fields.LONG)
+    ranges: str = fields.text(longest=fields.LONG)
+    unit_name: str = fields.text()
+    notion: str = fields.choice("pure", "approximate")
+    delta: float = fields.number(1e-6, low=1e-12, high=1e-2)
+
+
+# Texts that are typed: the flag whose label they have, an example, and a hint. Those with a line for each column follow
+# the others.
+_TEXTS = {
+    "by": ("by", "ward, age", "Columns, separated by commas."),
+    "unit": ("unit", "patient", "Column whose values are the people protected; without it each row is one."),
+    "unit_name": ("unit_name", "patients", "In statements and figures."),
+    "order": ("order", "auto"),
+    "analyst": ("analyst", "for the ledger"),
+    "delimiter": ("delimiter", "a comma; or ; or tab"),
+    "encoding": ("encoding", "utf-8; or latin-1"),
+}
+_LINES = {
+    "levels": ("levels", "ward=births, eyes", "A line for each column: COL=V1,V2."),
+    "bins": ("bins", "age=0,18,65,inf", "A line for each column of numbers or dates."),
+    "labels": ("labels", "age=0-17,18-64,65+", "Names to publish."),
+    "other": ("other", "ward=elsewhere", "A level for all others."),
+    "missing": ("missing", "age=unknown", "A level for rows without one."),
+    "statistics": (
+        "mean",
+        "mean income",
+        f"Lines: {', '.join(f'{kind} COL' for kind in STATISTICS if kind != 'quantile')}, quantile COL=0.25,0.5.",
+    ),
+    "ranges": ("range", "income=0:200000", "Public range of each: COL=LOW:HIGH."),
+}
+
+
+def text_inputs(settings: object, *names: str) -> list[Tag]:
+    """Return the inputs of texts of a table."""
+    found = []
+    for name in names:
+        flag, example, *hint = (_TEXTS | _LINES)[name]
+        found.append(text(settings, name, LABELS[flag], example, *hint, lines=name in _LINES))
+    return found
+
+
+def columns_form(settings: CountedFields) -> Tag:
+    """Return the inputs of the columns that are counted by."""
+    opened = bool(settings.labels or settings.other or settings.missing)
+    more = text_inputs(settings, "labels", "other", "missing")
+    folded = group("Labels, other and missing values", *more, opened=opened)
+    return group("Table", *text_inputs(settings, "by", "levels", "bins"), folded)
+
+
+def units_form(settings: TableFields) -> list[Tag]:
+    """Return the inputs of units."""
+    hint = "Most cells that one unit is counted in; the noise grows with it."
+    cells = quantity(settings, "max_cells", LABELS["max_cells"], hint)
+    return [*text_inputs(settings, "unit"), cells, *text_inputs(settings, "unit_name")]
+
+
+def privacy_form(settings: HasGoal) -> list[Tag]:
+    """Return the inputs of a goal, pure or approximate DP."""
+    return [
+        quantity(settings, "epsilon", LABELS["epsilon"]),
+        choices(settings, "notion", "Notion", {"pure": "pure", "approximate": "approximate, with a delta"}),
+        when("notion", ["approximate"], quantity(settings, "delta", LABELS["delta"])),
+    ]
+
+
+def share_inputs(visit: Visit[Any], initial: CountedFields) -> None:
+    """Keep the inputs of a view that are of a table equal to those changed in another view.
+
+    What differs from the defaults in the view that is open goes to the others, from an address or by a change.
+    """
+    inputs, session, shared = visit.inputs, visit.session, visit.shared
+    kept = [part.name for part in attrs.fields(TableFields) if hasattr(initial, part.name)]
+
+    @reactive.effect
+    def _give() -> None:
+        typed = {name: inputs[name]() for name in kept}
+        with reactive.isolate():
+            if not visit.is_open() or None in typed.values():
+                return
+            known = shared.typed()
+            if typed != {name: known.get(name, getattr(initial, name)) for name in kept}:
+                shared.typed.set({**known, **typed})
+
+    @reactive.effect
+    def _take() -> None:
+        typed = shared.typed()
+        with reactive.isolate():
+            if not visit.is_open():
+                for name in kept:
+                    if name in typed and typed[name] != inputs[name]():
+                        session.send_input_message(name, {"value": typed[name]})

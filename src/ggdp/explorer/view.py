@@ -1,154 +1,46 @@
-"""Views: what one is, what all of them share, their inputs, and results computed in the background.
+"""Views: what one is, its inputs, results computed in the background, and how they are shown.
 
 Inputs are native controls, each with a label and a hint. A result is computed in another process whenever one of its
-inputs changes; the newest request wins.
+inputs changes; the newest request wins. It is shown as HTML tables and as pictures of `ggdp.plots` with a description
+in words, and offered as files.
 """
 
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
 import math
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import attrs
 from attrs import frozen
-from htmltools import Tag, TagChild, tags
-from shiny import module, reactive, render, ui
+from htmltools import HTML, Tag, TagChild, TagList, tags
+from shiny import Inputs, Outputs, Session, module, reactive, render, ui
 from shiny.module import resolve_id
 from shiny.types import SilentException
 
 from ggdp.errors import GgdpError
-from ggdp.explorer.equivalents import Equivalents, shown_equivalents
-from ggdp.explorer.settings import from_inputs
-from ggdp.explorer.typed_table import in_words_of_the_page, message_of
+from ggdp.explorer.wording import in_explorer_words, message_of
+from ggdp.plots.inline_svg import inline_svg, svg_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from matplotlib.figure import Figure
 
-    from shiny import Inputs, Outputs, Session
-
-    from ggdp.explorer.releasing import ReleaseDesk
+    from ggdp.explorer.releasing import Confirmations
     from ggdp.explorer.uploads import Source, Uploads
     from ggdp.explorer.workers import Worker
 
 
 _T = TypeVar("_T")
+_S = TypeVar("_S")
+# Called with the steps done and about how many there are.
+Progress: TypeAlias = "Callable[[int, int], None]"
 INTERNAL = (
     "Something went wrong here. The reason is not shown, since it might reveal data. Change a setting, or reload."
 )
-
-
-class Background(Generic[_T]):
-    """The result of a function of a worker, for the arguments of now. Made in the server function of a view.
-
-    It is computed while the view is open. What was computed last stays until there is something newer, so that the page
-    does not flicker.
-
-    Parameters
-    ----------
-    worker : callable
-        Read reactively, if there is something to compute: where.
-    function : callable
-        What is computed; it takes `progress`.
-    arguments : callable
-        Read reactively: the arguments, or None if nothing is to be computed. An error that it raises is shown.
-    session : Session
-        Where the page is; what is computed is dropped when it ends.
-    """
-
-    def __init__(
-        self,
-        worker: Callable[[], Worker],
-        function: Callable[..., _T],
-        arguments: Callable[[], tuple[Any, ...] | None],
-        session: Session,
-    ) -> None:
-        self._function = function
-        self._result: reactive.Value[_T | None] = reactive.Value(None)
-        self._error: reactive.Value[str | None] = reactive.Value(None)
-        self._steps: reactive.Value[tuple[int, int] | None] = reactive.Value(None)
-        self._task: asyncio.Task[None] | None = None
-        # What the result is of.
-        self._known: tuple[Any, ...] | None = None
-        session.on_ended(self._drop)
-
-        @reactive.effect
-        def _started() -> None:
-            if session.root_scope().input.view() != str(session.ns):
-                # Nobody looks: others need the process.
-                self._drop()
-                return
-            try:
-                found = arguments()
-            except GgdpError as refused:
-                self._drop()
-                self._finish(None, None, message_of(refused))
-                return
-            if found is not None and found == self._known:
-                return
-            self._drop()
-            if found is None:
-                self._finish(None, None, None)
-                return
-            self._steps.set((0, 0))
-            self._task = asyncio.create_task(self._compute(worker(), found))
-
-    def result(self) -> _T | None:
-        """Return what was computed last; None if there is nothing."""
-        return self._result()
-
-    def status(self) -> Tag:
-        """Return what is wrong, or that something is being computed; for a region that screen readers follow."""
-        error, steps = self._error(), self._steps()
-        if steps is not None:
-            done, expected = steps
-            share = {"value": str(done), "max": str(expected)} if expected else {}
-            # Shown at once when some of it is done; before that, only if it takes longer than a moment.
-            return tags.div(
-                tags.progress(aria_label="Computing", **share),
-                tags.span("Computing ..."),
-                class_="computing under-way" if done else "computing",
-            )
-        return tags.div() if error is None else tags.p(error, class_="problem")
-
-    async def _compute(self, worker: Worker, arguments: tuple[Any, ...]) -> None:
-        result, error = None, None
-        try:
-            result = await worker.run(self._function, *arguments, progress=self._tell)
-        except GgdpError as refused:
-            error = message_of(refused)
-        except asyncio.CancelledError:
-            raise
-        except Exception:  # its text might quote the data
-            error = INTERNAL
-        async with reactive.lock():
-            self._finish(arguments, result, error)
-            await reactive.flush()
-
-    def _finish(self, arguments: tuple[Any, ...] | None, result: _T | None, error: str | None) -> None:
-        self._known = arguments
-        self._steps.set(None)
-        self._result.set(result)
-        self._error.set(error)
-
-    def _tell(self, done: int, expected: int) -> None:
-        async def tell() -> None:
-            async with reactive.lock():
-                if self._task is not None and not self._task.done():
-                    self._steps.set((done, expected))
-                    await reactive.flush()
-
-        self._telling = asyncio.create_task(tell())
-
-    def _drop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
-            self._known = None
-
-
-_POSITIONS = 400
 
 
 def quantity(settings: object, name: str, label: str, hint: str = "") -> Tag:
@@ -161,29 +53,27 @@ def quantity(settings: object, name: str, label: str, hint: str = "") -> Tag:
     ends = attrs.fields_dict(type(settings))[name].metadata  # type: ignore[arg-type]
     low, high, is_log = ends["low"], ends["high"], ends["scale"] == "log"
     share = math.log(value / low) / math.log(high / low) if is_log else (value - low) / (high - low)
-    positions = int(high - low) if ends["whole"] and not is_log else _POSITIONS
-    hinted = {"aria-describedby": f"{key}-hint"} if hint else {}
+    # Where the slider can stop.
+    positions = int(high - low) if ends["whole"] and not is_log else 400
+    number = tags.input(
+        id=f"{key}-number",
+        type="number",
+        value=f"{value:.15g}",
+        min=f"{low:g}",
+        max=f"{high:g}",
+        step="1" if ends["whole"] else "any",
+        **({"aria-describedby": f"{key}-hint"} if hint else {}),
+    )
+    slider = tags.input(
+        type="range",
+        min="0",
+        max=str(positions),
+        value=str(round(positions * min(max(share, 0.0), 1.0))),
+        **{"aria-label": f"{label}, slider", "aria-valuetext": f"{value:g}"},
+    )
     return tags.div(
-        tags.div(
-            tags.label(label, for_=f"{key}-number"),
-            tags.input(
-                id=f"{key}-number",
-                type="number",
-                value=f"{value:.15g}",
-                min=f"{low:g}",
-                max=f"{high:g}",
-                step="1" if ends["whole"] else "any",
-                **hinted,
-            ),
-            class_="quantity-line",
-        ),
-        tags.input(
-            type="range",
-            min="0",
-            max=str(positions),
-            value=str(round(positions * min(max(share, 0.0), 1.0))),
-            **{"aria-label": f"{label}, slider", "aria-valuetext": f"{value:g}"},
-        ),
+        tags.div(tags.label(label, for_=f"{key}-number"), number, class_="quantity-line"),
+        slider,
         tags.p(hint, id=f"{key}-hint", class_="hint") if hint else None,
         id=key,
         class_="quantity",
@@ -195,10 +85,9 @@ def quantity(settings: object, name: str, label: str, hint: str = "") -> Tag:
 
 
 def choices(settings: object, name: str, label: str, among: Mapping[str, str]) -> Tag:
-    """Return radio buttons for a few words, each value with what it is called on the page."""
-    return tags.div(
-        ui.input_radio_buttons(name, label, dict(among), selected=getattr(settings, name)), class_="choices"
-    )
+    """Return radio buttons for a few words, each value with what it is called in the explorer."""
+    buttons = ui.input_radio_buttons(name, label, dict(among), selected=getattr(settings, name))
+    return tags.div(buttons, class_="choices")
 
 
 def text(settings: object, name: str, label: str, placeholder: str, hint: str = "", *, lines: bool = False) -> Tag:
@@ -225,7 +114,129 @@ def group(title: str, *inputs: TagChild, opened: bool = True) -> Tag:
     return tags.details(tags.summary(title), *inputs, class_="group", open="open" if opened else None)
 
 
-_S = TypeVar("_S")
+def facts(rows: Sequence[tuple[str, str]], caption: str) -> Tag:
+    """Return names with what is said of each."""
+    body = [tags.tr(tags.th(name, scope="row"), tags.td(said)) for name, said in rows]
+    return tags.div(tags.table(tags.caption(caption), tags.tbody(*body), class_="facts"), class_="wide", tabindex="0")
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], caption: str, *, numbers_from: int = 1) -> Tag:
+    """Return rows under a header; columns from `numbers_from` on are numbers."""
+    classes = ["number" if column >= numbers_from else "" for column in range(len(header))]
+    head = [tags.th(name, scope="col", class_=kind) for name, kind in zip(header, classes, strict=True)]
+    body = [tags.tr(*(tags.td(cell, class_=kind) for cell, kind in zip(row, classes, strict=True))) for row in rows]
+    table = tags.table(tags.caption(caption), tags.thead(tags.tr(*head)), tags.tbody(*body), class_="rows")
+    return tags.div(table, class_="wide", tabindex="0", role="region", aria_label=caption)
+
+
+def headline(number: str, said: str) -> Tag:
+    """Return a number that stands out, above what it is."""
+    return tags.div(tags.strong(number), tags.span(said), class_="headline")
+
+
+def csv_file(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+    """Return rows under a header as a CSV file."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue().encode()
+
+
+def embed_figure(figure: Figure, key: str, title: str, description: str) -> tuple[Tag, bytes]:
+    """Return a figure with its description for everybody, and as a file in the colors of print; keys are unique."""
+    svg = inline_svg(figure, key, title, description)
+    return tags.figure(HTML(svg), tags.figcaption(description), class_="figure"), svg_file(svg)
+
+
+class Background(Generic[_T]):
+    """The result of a function of a worker, for the arguments of now. Made in the server function of a view.
+
+    It is computed while the view is open, in the long process unless `worker` names another. What was computed last
+    stays until there is something newer, so that the view does not flicker. `arguments` is None if nothing is to be
+    computed; an error that it raises is shown. Both are read reactively.
+    """
+
+    def __init__(
+        self,
+        visit: Visit[Any],
+        function: Callable[..., _T],
+        arguments: Callable[[], tuple[Any, ...] | None],
+        worker: Callable[[], Worker] | None = None,
+    ) -> None:
+        self._function = function
+        # The result of the last computation, None if there is none.
+        self.result: reactive.Value[_T | None] = reactive.Value(None)
+        self._error: reactive.Value[str | None] = reactive.Value(None)
+        self._steps: reactive.Value[tuple[int, int] | None] = reactive.Value(None)
+        self._task: asyncio.Task[None] | None = None
+        # What the result is of.
+        self._known: tuple[Any, ...] | None = None
+        visit.session.on_ended(self._drop)
+
+        @reactive.effect
+        def _start() -> None:
+            if not visit.is_open():
+                # Nobody looks: others need the process.
+                self._drop()
+                return
+            found, error = None, None
+            try:
+                found = arguments()
+            except GgdpError as refused:
+                error = message_of(refused)
+            if found is not None and found == self._known:
+                return
+            self._drop()
+            if found is None:
+                self._finish(None, None, error)
+                return
+            self._steps.set((0, 0))
+            self._task = asyncio.create_task(self._compute(worker() if worker else visit.shared.long, found))
+
+    def status(self) -> Tag:
+        """Return what is wrong, or that something is being computed; for a region that screen readers follow."""
+        error, steps = self._error(), self._steps()
+        if steps is not None:
+            done, expected = steps
+            share = {"value": str(done), "max": str(expected)} if expected else {}
+            # Shown at once when some of it is done; before that, only if it takes longer than a moment.
+            kind = "computing under-way" if done else "computing"
+            return tags.div(tags.progress(aria_label="Computing", **share), tags.span("Computing ..."), class_=kind)
+        return tags.div() if error is None else tags.p(error, class_="problem")
+
+    async def _compute(self, worker: Worker, arguments: tuple[Any, ...]) -> None:
+        result, error = None, None
+        try:
+            result = await worker.run(self._function, *arguments, progress=self._tell)
+        except GgdpError as refused:
+            error = message_of(refused)
+        except asyncio.CancelledError:
+            raise
+        except Exception:  # its text might quote the data
+            error = INTERNAL
+        async with reactive.lock():
+            self._finish(arguments, result, error)
+            await reactive.flush()
+
+    def _finish(self, arguments: tuple[Any, ...] | None, result: _T | None, error: str | None) -> None:
+        self._known = arguments
+        self._steps.set(None)
+        self.result.set(result)
+        self._error.set(error)
+
+    def _tell(self, done: int, expected: int) -> None:
+        async def tell() -> None:
+            async with reactive.lock():
+                if self._task is not None and not self._task.done():
+                    self._steps.set((done, expected))
+                    await reactive.flush()
+
+        self._telling = asyncio.create_task(tell())
+
+    def _drop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+            self._known = None
 
 
 @frozen(kw_only=True)
@@ -239,179 +250,146 @@ class Shared:
     source: reactive.Value[Source | None]
     uploads: Uploads  # where files that a browser sends arrive
     ledger: str | None  # address of the ledger, as given to the command
-    # The FILE of the command, and its domain file.
-    file: Path | None
-    domain: Path | None
+    domain: Path | None  # the domain file of the command
     typed: reactive.Value[dict[str, Any]]  # what was typed of a table in one of the views, by the names of its inputs
-    desk: ReleaseDesk  # where releases are confirmed; one for all visitors
+    confirmations: Confirmations  # of releases; one for all visitors
     charged: reactive.Value[int]  # how many releases this visitor has made
 
 
-@frozen
-class Download:
-    """A file that a view offers once there is something to put into it."""
+@frozen(kw_only=True)
+class Results:
+    """What a function of a worker found for a view: HTML by the places that show it, and files by their names."""
 
-    label: str  # what the link says
-    file: str | Callable[[], str]  # the name of the file
-    result: Callable[[], Any]  # read reactively: what the file is made of, or None while there is nothing
-    content: Callable[[Any], bytes]  # the bytes of the file, made of the result when they are asked for
-
-
-def csv_of(result: Any) -> bytes:  # noqa: ANN401 - of any view
-    """Return the table of a result, as a file."""
-    content: bytes = result.csv
-    return content
-
-
-def svg_of(result: Any) -> bytes:  # noqa: ANN401
-    """Return the figure of a result, as a file."""
-    content: bytes = result.picture.file()
-    return content
+    html: Mapping[str, Tag | TagList]
+    files: Mapping[str, bytes] = attrs.field(factory=dict)
+    for_inputs: Any = None  # what an input of the view takes from them: a value, or values to choose from
 
 
 class Visit(Generic[_S]):
-    """A view that a visitor has open: its inputs, what is computed of them, and what every view shows of that.
-
-    Attributes
-    ----------
-    inputs, session : Inputs, Session
-        The inputs of the view, and the visitor's session.
-    shared : Shared
-        What the views of the visitor share.
-    """
+    """A view that a visitor has open: its inputs, what is computed of them, and what every view shows of that."""
 
     def __init__(self, kind: type[_S], inputs: Inputs, session: Session, shared: Shared) -> None:
         self._kind, self.inputs, self.session, self.shared = kind, inputs, session, shared
-        self._valid = reactive.calc(self._found)
+        # What the inputs hold; None while one of them is not valid.
+        self.settings: Callable[[], _S | None] = reactive.calc(self._find_settings)
 
-    def settings(self) -> _S | None:
-        """Return what the inputs hold; None while one of them is not valid."""
-        return self._valid()
+    def is_open(self) -> bool:
+        """Return whether the visitor looks at this view."""
+        return bool(self.session.root_scope().input.view() == str(self.session.ns))
 
-    def checked(self) -> _S:
-        """Return what the inputs hold, or raise an error in the words of the page."""
-        with in_words_of_the_page():
-            return from_inputs(self._kind, self.inputs)
+    def _find_settings(self) -> _S | None:
+        try:
+            return self.require_settings()
+        except GgdpError:
+            return None
 
-    def computed(
-        self,
-        function: Callable[..., _T],
-        arguments: Callable[[], tuple[Any, ...] | None],
-        worker: Callable[[], Worker] | None = None,
-    ) -> Background[_T]:
-        """Return the result of a function for the arguments of now; computed in the long process, if not in another."""
-        return Background(worker or (lambda: self.shared.long), function, arguments, self.session)
+    def require_settings(self) -> _S:
+        """Return what the inputs hold, or raise an error in the words of the explorer."""
+        with in_explorer_words():
+            return self._kind(**{field.name: self.inputs[field.name]() for field in attrs.fields(self._kind)})  # type: ignore[arg-type]
 
     def quick_or_long(self) -> Worker:
         """Return the process for settings that are quick, or not."""
-        return self.shared.quick if self.checked().is_quick else self.shared.long  # type: ignore[attr-defined]
+        return self.shared.quick if self.require_settings().is_quick else self.shared.long  # type: ignore[attr-defined]
 
-    def show(self, name: str, result: Callable[[], _T | None], drawn: Callable[[_T], TagChild]) -> None:
-        """Show a result at the place of a name, as `drawn` draws it; nothing while there is none."""
-        _shown(name, lambda: None if (found := result()) is None else drawn(found))
+    def show(self, name: str, content: Callable[[], TagChild]) -> None:
+        """Show content, which is read reactively, at the place of a name."""
 
-    def show_status(self, status: Callable[[], TagChild]) -> None:
-        """Show what is wrong or going on, above the results."""
-        _shown("status", status)
+        def output() -> TagChild:
+            return content()
 
-    def show_equivalents(self, equivalents: Callable[[_S], Equivalents | None]) -> None:
-        """Show the command and the code that do the same as valid settings, if there are any."""
+        output.__name__ = name
+        render.ui(output)
+
+    def show_results(self, result: Callable[[], Any], *places: str) -> None:
+        """Show the HTML of results at its places; nothing while there are none."""
+        for place in places:
+            self.show(place, lambda place=place: (found := result()) and found.html[place])  # type: ignore[misc]
+
+    def show_code(self, code: Callable[[_S], tuple[str, str] | None]) -> None:
+        """Show the command line and the Python code that do the same as valid settings, if there are any."""
 
         def content() -> Tag | None:
             found = self.settings()
             try:
-                same = None if found is None else equivalents(found)
+                same = None if found is None else code(found)
             except GgdpError:
                 return None
-            return None if same is None else shown_equivalents(same)
+            if same is None:
+                return None
+            blocks = []
+            for name, text in zip(("Command line", "Python"), same, strict=True):
+                button = tags.button("Copy", type="button", class_="copy", aria_label=f"Copy: {name}")
+                head = tags.div(tags.span(name, class_="code-name"), button, class_="code-head")
+                blocks.append(tags.div(head, tags.pre(tags.code(text), tabindex="0", aria_label=name), class_="code"))
+            title = tags.summary("Do the same without this page")
+            return tags.details(title, *blocks, class_="code-blocks", open="open")
 
-        _shown("equivalents", content)
+        self.show("code", content)
 
-    def offer(self, *downloads: Download) -> None:
-        """Offer files, each from when there is something to put into it."""
-        for place, each in enumerate(downloads):
-            _served(f"file{place}", each)
+    def offer(self, links: Mapping[str, str], *results: Callable[[], Any]) -> None:
+        """Offer files of results, from when there are any: texts of links, and how the names of their files end."""
+
+        def find(ending: str) -> tuple[str, bytes] | None:
+            files = (file for result in results if (found := result()) is not None for file in found.files.items())
+            return next(((name, content) for name, content in files if name.endswith(ending)), None)
+
+        def serve(place: int, ending: str) -> None:
+            def output() -> Iterator[bytes]:
+                found = find(ending)
+                if found is None:
+                    raise SilentException
+                yield found[1]
+
+            output.__name__ = f"file{place}"
+            render.download_link(filename=lambda: (find(ending) or ("",))[0])(output)
+
+        for place, ending in enumerate(links.values()):
+            serve(place, ending)
 
         def content() -> Tag | None:
-            links = [
-                ui.download_link(f"file{place}", each.label)
-                for place, each in enumerate(downloads)
-                if each.result() is not None
+            shown = [
+                ui.download_link(f"file{place}", label)
+                for place, (label, ending) in enumerate(links.items())
+                if find(ending) is not None
             ]
-            return tags.div(*links, class_="downloads") if links else None
+            return tags.div(*shown, class_="downloads") if shown else None
 
-        _shown("downloads", content)
-
-    def _found(self) -> _S | None:
-        try:
-            return from_inputs(self._kind, self.inputs)
-        except GgdpError:
-            return None
+        self.show("downloads", content)
 
 
-def _results() -> list[TagChild]:
-    return [ui.output_ui("results"), ui.output_ui("downloads")]
-
-
-@frozen(kw_only=True)
+@frozen
 class View:
-    """A view of the page: its inputs, and what is shown of them."""
+    """A view of the explorer: its inputs, and what is shown of them."""
 
     key: str  # its name in the address, and the id of its Shiny module
     title: str  # its name in the navigation
     settings: type  # its settings: an attrs class of fields of `ggdp.explorer.settings`
     inputs: Callable[[Any], list[TagChild]]  # the inputs, for the settings that the address holds
     serve: Callable[[Visit[Any]], None]  # computes and shows what a `Visit` asks for
-    # Places above the status, and below it; by default none, and ``results`` with ``downloads``.
+    # Places above the status, and below it.
     notice: Callable[[], list[TagChild]] = list
-    results: Callable[[], list[TagChild]] = _results
+    results: Callable[[], list[TagChild]] = lambda: [ui.output_ui("results"), ui.output_ui("downloads")]
 
     def ui(self, settings: object) -> Tag:
         """Return the view with settings: inputs at the left, or above on a narrow screen, and places for results."""
 
         @module.ui
-        def made() -> Tag:
-            results = [
-                *self.notice(),
-                tags.div(ui.output_ui("status"), role="status", aria_live="polite"),
-                *self.results(),
-                ui.output_ui("equivalents"),
-            ]
+        def view() -> Tag:
+            status = tags.div(ui.output_ui("status"), role="status", aria_live="polite")
+            results = [*self.notice(), status, *self.results(), ui.output_ui("code")]
             form = tags.form(*self.inputs(settings), class_="settings", aria_label="Settings")
             return tags.div(form, tags.div(*results, class_="results"), class_="view")
 
-        return made(self.key)
+        return view(self.key)
 
     def server(self, shared: Shared) -> Callable[[], Any]:
         """Show the view to a visitor, and return a function that reads its settings reactively; None if not valid."""
 
         @module.server
-        def served(input: Inputs, _: Outputs, session: Session) -> Callable[[], Any]:  # noqa: A002 - as Shiny calls it
+        def serve(input: Inputs, _: Outputs, session: Session) -> Callable[[], Any]:  # noqa: A002 - as Shiny calls it
             visit: Visit[Any] = Visit(self.settings, input, session, shared)
             self.serve(visit)
             return visit.settings
 
-        return served(self.key)
-
-
-def _shown(name: str, content: Callable[[], TagChild]) -> None:
-    """Show content at the place of a name."""
-
-    def output() -> TagChild:
-        return content()
-
-    output.__name__ = name
-    render.ui(output)
-
-
-def _served(name: str, download: Download) -> None:
-    """Serve a file under a name."""
-
-    def output() -> Iterator[bytes]:
-        found = download.result()
-        if found is None:
-            raise SilentException
-        yield download.content(found)
-
-    output.__name__ = name
-    render.download_link(filename=download.file)(output)
+        return serve(self.key)

@@ -19,22 +19,20 @@ import os
 import signal
 import sys
 import threading
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from importlib import import_module
+from typing import Any, TypeVar
 
 from ggdp.errors import GgdpError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from concurrent.futures import Future
 
 _T = TypeVar("_T")
 # How many calls that nobody waits for are remembered; more than one can hardly be queued in a process.
 _REMEMBERED = 64
-_SECONDS = 0.15
 # Loaded once, in a process that the workers are forked from; where there is no such process, in each of them.
-_WARM = ("ggdp.explorer.noise_results", "ggdp.explorer.noise_results", "matplotlib.backends.backend_svg")
+_WARM = ("ggdp.explorer.views.noise_view", "matplotlib.backends.backend_svg")
 _START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 
 
@@ -43,13 +41,7 @@ class StoppedError(GgdpError):
 
 
 class Worker:
-    """A process that computes one call after the other.
-
-    Parameters
-    ----------
-    reports : bool, default False
-        Whether its functions take `progress`.
-    """
+    """A process that computes one call after the other; with `reports`, its functions take `progress`."""
 
     def __init__(self, *, reports: bool = False) -> None:
         self.reports = reports
@@ -61,9 +53,9 @@ class Worker:
         self._steps = self._context.Array("q", 3)
         self._numbers = itertools.count(1)
         self._running: set[int] = set()
-        self._pool = self._started()
+        self._pool = self._start()
 
-    def _started(self) -> ProcessPoolExecutor:
+    def _start(self) -> ProcessPoolExecutor:
         shared = (self._dropped, self._steps)
         return ProcessPoolExecutor(1, mp_context=self._context, initializer=_prepare, initargs=shared)
 
@@ -76,22 +68,20 @@ class Worker:
     ) -> _T:
         """Return what a function returns; if the caller is cancelled, the call is dropped or stopped.
 
-        Raises
-        ------
-        StoppedError
-            If the process ended, as when memory runs out.
+        A `StoppedError` is raised if the process ended, as when memory runs out.
         """
         number, pool = next(self._numbers), self._pool
         self._running.add(number)
+        task = partial(_call, number, function, arguments, self.reports)
         try:
-            call: Future[_T] = pool.submit(_call, number, function, arguments, self.reports)
+            call: Future[_T] = pool.submit(task)
         except BrokenProcessPool:
-            pool = self._replaced(pool)
-            call = pool.submit(_call, number, function, arguments, self.reports)
+            pool = self._replace(pool)
+            call = pool.submit(task)
         waiting = asyncio.wrap_future(call)
         try:
             while True:
-                done, _ = await asyncio.wait({waiting}, timeout=None if progress is None else _SECONDS)
+                done, _ = await asyncio.wait({waiting}, timeout=None if progress is None else 0.15)
                 if done:
                     return waiting.result()
                 running, steps, expected = self._steps[:]
@@ -102,17 +92,16 @@ class Worker:
             call.cancel()
             raise
         except BrokenProcessPool:
-            self._replaced(pool)
-            raise StoppedError(
-                "the computation was stopped by the system, perhaps for lack of memory; try smaller numbers"
-            ) from None
+            self._replace(pool)
+            message = "the computation was stopped by the system, perhaps for lack of memory; try smaller numbers"
+            raise StoppedError(message) from None
         finally:
             self._running.discard(number)
 
-    def _replaced(self, broken: ProcessPoolExecutor) -> ProcessPoolExecutor:
+    def _replace(self, broken: ProcessPoolExecutor) -> ProcessPoolExecutor:
         """Return the process of now; a new one, if it is the one that ended and no other call has replaced it yet."""
         if self._pool is broken:
-            self._pool = self._started()
+            self._pool = self._start()
         return self._pool
 
     def _drop(self, number: int) -> None:
@@ -139,15 +128,12 @@ def _prepare(dropped: Any, steps: Any) -> None:  # noqa: ANN401 - arrays shared 
 
 
 def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
+    if (parent := multiprocessing.parent_process()) is not None:
         parent.join()
     os._exit(0)
 
 
 def _load() -> None:
-    from importlib import import_module
-
     for name in _WARM:
         import_module(name)
     keep_loaded()

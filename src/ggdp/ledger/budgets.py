@@ -3,59 +3,39 @@
 An amount is a whole number of 10^-40, so that sums are not rounded. Powers of ten and not of two: a budget of 1 must
 hold ten releases of 0.1, and no power of two divides 1/10. What was typed as a decimal is exact here; any other number
 is rounded once, a charge up and a budget down, by less than 10^-40.
-
-Examples
---------
->>> sum([Amount.up(typed(0.1))] * 10, Amount(0)) == Amount.down(typed(1.0))
-True
->>> sum([0.1] * 10) == 1.0
-False
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ggdp._rounding import exact_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, PureDP
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-
 PLACES = 40
 _UNITS = 10**PLACES
-_WRITTEN = re.compile(rf"[0-9]+(\.[0-9]{{1,{PLACES}}})?")
 
 
 def typed(number: float) -> Fraction:
-    """Return a float as the decimal that a person typed: the shortest one that reads as this float.
-
-    Examples
-    --------
-    >>> typed(0.1), Fraction(0.1) > typed(0.1)
-    (Fraction(1, 10), True)
-    """
+    """Return a float as the decimal that a person typed: the shortest one that reads as this float."""
     return Fraction(repr(float(number)))
+
+
+def times(number: int, one: str, several: str) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {one if number == 1 else several}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Amount:
-    """An amount in units of 10^-40, never below 0 in a ledger.
-
-    Examples
-    --------
-    >>> str(Amount.up(Fraction(1, 4))), str(Amount.up(Fraction(1, 3), places=5)), str(Amount(0))
-    ('0.25', '0.33334', '0')
-    >>> Amount.parse("0.25") + Amount.parse("1") == Amount.down(Fraction(5, 4))
-    True
-    """
+    """An amount in units of 10^-40, never below 0 in a ledger."""
 
     units: int
 
@@ -73,7 +53,8 @@ class Amount:
     def parse(cls, text: str) -> Amount:
         """Return the amount that `str` has written."""
         # Digits only: a fraction may also be written as 1/0, or with an exponent that takes all memory.
-        amount = cls(int(Fraction(text) * _UNITS)) if _WRITTEN.fullmatch(text) else None
+        written = re.fullmatch(rf"[0-9]+(\.[0-9]{{1,{PLACES}}})?", text)
+        amount = cls(int(Fraction(text) * _UNITS)) if written else None
         if amount is None or str(amount) != text:
             raise ValueError(f"{text!r} is not how an amount is written")
         return amount
@@ -107,19 +88,10 @@ class Amount:
 # A budget of 1 is kept up to 1 + 2^-49.
 ROUNDING = 1 + Fraction(1, 2**49)
 
-# Decimal places in messages.
-_EPSILON_PLACES, _DELTA_PLACES = 12, 24
-
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """An epsilon and a delta that may be spent, or were.
-
-    Examples
-    --------
-    >>> print(Budget.of(ApproxDP(3.0, 1e-6)))
-    epsilon = 3, delta = 1e-06
-    """
+    """An epsilon and a delta that may be spent, or were."""
 
     epsilon: Amount
     delta: Amount
@@ -128,11 +100,7 @@ class Budget:
     def of(cls, guarantee: PureDP | ApproxDP, *, argument: str = "budget") -> Budget:
         """Return the budget of a guarantee, read as the decimals that were typed. Rounding: down."""
         if not isinstance(guarantee, PureDP | ApproxDP):
-            raise ArgumentTypeError(
-                argument,
-                guarantee,
-                "must be PureDP(epsilon) or ApproxDP(epsilon, delta)",
-            )
+            raise ArgumentTypeError(argument, guarantee, "must be PureDP(epsilon) or ApproxDP(epsilon, delta)")
         found = cls(Amount.down(typed(guarantee.epsilon)), Amount.down(typed(guarantee.delta)))
         if not found.epsilon.units or (guarantee.delta > 0.0 and not found.delta.units):
             raise ArgumentError(argument, str(guarantee), f"numbers below 1e-{PLACES} are not told from 0")
@@ -156,10 +124,7 @@ class Budget:
         return Budget(self.epsilon + other.epsilon, self.delta + other.delta)
 
     def __sub__(self, other: Budget) -> Budget:
-        return Budget(
-            max(self.epsilon - other.epsilon, Amount(0)),
-            max(self.delta - other.delta, Amount(0)),
-        )
+        return Budget(max(self.epsilon - other.epsilon, Amount(0)), max(self.delta - other.delta, Amount(0)))
 
     def holds(self, other: Budget) -> bool:
         """Return whether `other` is not above this in either number, but for the rounding of floats.
@@ -170,17 +135,8 @@ class Budget:
         return other.epsilon.exact <= self.epsilon.exact * ROUNDING and other.delta.exact <= self.delta.exact * ROUNDING
 
     def at_most(self) -> Budget:
-        """Return the amounts with as many decimal places as a person reads, rounded down.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> print(Budget(Amount.down(Fraction(2.4) - Fraction(1, 10**17)), Amount(0)).at_most())
-        epsilon = 2.399999999999, delta = 0
-        """
-        return Budget(
-            Amount.down(self.epsilon.exact, places=_EPSILON_PLACES), Amount.down(self.delta.exact, places=_DELTA_PLACES)
-        )
+        """Return the amounts with as many decimal places as a person reads, rounded down."""
+        return Budget(Amount.down(self.epsilon.exact, places=12), Amount.down(self.delta.exact, places=24))
 
     def __str__(self) -> str:
         return f"epsilon = {self.epsilon.shown}, delta = {self.delta.shown}"
@@ -211,23 +167,20 @@ class Balance:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as floats, for JSON; `exact` has all digits."""
-        numbers = {"epsilon": self.epsilon, "delta": self.delta}
-        plain: dict[str, Any] = {name: float(number) for name, number in numbers.items() if number is not None}
+        plain: dict[str, Any] = {name: float(number) for name, number in self._numbers().items()}
         return plain if self.laws is None else {**plain, "laws": self.laws}
 
     def exact(self) -> dict[str, str]:
         """Return epsilon and delta with all their digits."""
-        return {name: str(amount) for name, amount in self._amounts().items()}
+        return {name: str(Amount.up(number)) for name, number in self._numbers().items()}
 
-    def _amounts(self) -> dict[str, Amount]:
+    def _numbers(self) -> dict[str, Fraction]:
         numbers = {"epsilon": self.epsilon, "delta": self.delta}
-        return {name: Amount.up(number) for name, number in numbers.items() if number is not None}
+        return {name: number for name, number in numbers.items() if number is not None}
 
     def __str__(self) -> str:
-        said = [f"{name} = {amount.shown}" for name, amount in self._amounts().items()]
+        said = [f"{name} = {Amount.up(number).shown}" for name, number in self._numbers().items()]
         if self.laws is not None:
-            uses, laws = sum(self.laws.values()), len(self.laws)
-            said.append(
-                f"{uses:,} {'use' if uses == 1 else 'uses'} of {laws:,} reserved {'law' if laws == 1 else 'laws'}"
-            )
+            uses = times(sum(self.laws.values()), "use", "uses")
+            said.append(f"{uses} of {times(len(self.laws), 'reserved law', 'reserved laws')}")
         return ", ".join(said)

@@ -1,4 +1,4 @@
-"""The terms and records of a ledger, chained by hashes: how they are written, verified and exported.
+"""The terms and records of a ledger, chained by hashes: how they are written and verified.
 
 =======  ====================================================================================
 terms    what is fixed when a ledger is created: budget, unit, neighbours, accounting, caps
@@ -19,28 +19,16 @@ from some record on by somebody who computes its hashes: for these, keep the hea
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-import uuid
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-from ggdp import _validate
-from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, LedgerError, TamperingError
-from ggdp.ledger.accounting import BudgetWithCaps, checked_accounting, chosen_parameters
-from ggdp.ledger.budgets import Budget
-from ggdp.ledger.charge_request import ChargeRequest, canonical, digest_of, parsed
-from ggdp.privacy.guarantees import validated_neighbours
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ggdp.ledger.accounting import State
-    from ggdp.privacy import ApproxDP, Guarantee, Neighbours, PureDP
-    from ggdp.proofs.losses import CountedLoss
-
+from ggdp.errors import BudgetExceededError, LedgerError, TamperingError
+from ggdp.ledger.accounting import BudgetWithCaps, State, reserved_in
+from ggdp.ledger.budgets import Amount, Budget
+from ggdp.ledger.charging import ChargeRequest, canonical, digest_of, parsed
+from ggdp.privacy import Guarantee
+from ggdp.proofs.losses import CountedLoss
 
 # What the hashes cover; a number of its own, so that another schema can still hold records of this one.
 FORMAT = 1
@@ -70,56 +58,15 @@ class LedgerTerms:
         # The word is part of what is hashed: it stays as it was in the first ledgers.
         return digest_of({"constitution": asdict(self)})
 
+    @property
+    def budget(self) -> Budget:
+        """The epsilon and the delta that all releases together may cost."""
+        return Budget(Amount.parse(self.epsilon), Amount.parse(self.delta))
 
-def new_terms(
-    budget: PureDP | ApproxDP,
-    *,
-    accounting: str,
-    neighbours: Neighbours,
-    unit: str,
-    analysts: Mapping[str, PureDP | ApproxDP],
-    created: str,
-) -> LedgerTerms:
-    """Return the terms of a new ledger, with an identity of its own."""
-    kind, total = checked_accounting(accounting), Budget.of(budget)
-    # Where laws are reserved, caps are sums, which may be above the total that is proved of all laws together.
-    caps = _caps(analysts, None if kind == "reserved" else total)
-    protected = _validate.words(unit=unit).strip()
-    relation = validated_neighbours(neighbours)
-    if budget.neighbours not in (None, relation):
-        raise ArgumentError("budget", str(budget), f"is not for {relation!r} neighbours; both must agree")
-    return LedgerTerms(
-        identity=str(uuid.uuid4()),
-        format=FORMAT,
-        created=created,
-        epsilon=str(total.epsilon),
-        delta=str(total.delta),
-        neighbours=relation,
-        unit=protected,
-        accounting=kind,
-        parameters=canonical(chosen_parameters(kind, total, caps)),
-        analysts=canonical({name: cap.to_dict() for name, cap in caps.items()}),
-    )
-
-
-def _caps(analysts: Mapping[str, PureDP | ApproxDP], total: Budget | None) -> dict[str, Budget]:
-    """Return the cap of each analyst, none of them above a total."""
-    if not isinstance(analysts, Mapping):
-        raise ArgumentTypeError("analysts", type(analysts).__name__, "must be a mapping of names to guarantees")
-    for name in analysts:
-        _validate.words(analysts=name)
-    caps = {name: Budget.of(cap, argument="analysts") for name, cap in analysts.items()}
-    for name, cap in caps.items():
-        if total is not None and not total.holds(cap):
-            raise ArgumentError(
-                "analysts", name, f"has a cap of {cap}, above the budget of {total}; give it at most that"
-            )
-    return caps
-
-
-Kind: TypeAlias = Literal["charge", "publication", "reservation"]
-# Bare, or as a head is printed.
-_HEAD = re.compile(r"\s*([0-9a-f]{64})(?: \(record [0-9]+\))?\s*")
+    @property
+    def caps(self) -> dict[str, Budget]:
+        """The cap of each analyst."""
+        return {name: Budget.parse(cap) for name, cap in parsed(self.analysts).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +78,6 @@ class Head:
 
     def __str__(self) -> str:
         return f"{self.hash} (record {self.number})"
-
-
-def kept_hash(head: str | Head) -> str:
-    """Return the hash of a head that was kept."""
-    text = str(head) if isinstance(head, Head) else head
-    found = _HEAD.fullmatch(text.lower()) if isinstance(text, str) else None
-    if found is None:
-        raise ArgumentError("head", head, "must be a hash of 64 hexadecimal digits, as `ggdp ledger show` prints it")
-    return found[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,8 +208,8 @@ def require_head(terms: LedgerTerms, head: Head, last: Record | None) -> None:
         raise TamperingError(f"record {head.number}, the last one, or what the ledger says of itself was changed")
 
 
-def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kept: str | None = None) -> Head:
-    """Return the head, or raise for the first thing that is not as it was written.
+def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kept: str | None = None) -> None:
+    """Raise for the first thing that is not as it was written.
 
     `kept` is the hash of an earlier or the present head, kept elsewhere; it must be among the hashes of the chain.
     """
@@ -292,8 +230,17 @@ def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kep
             raise TamperingError(f"record {number} is missing: after it comes record {record.number}")
         if record.previous != previous or record.hashed(genesis) != record.hash:
             raise TamperingError(f"record {number} was changed, or does not belong to this ledger")
-        state = _followed(budget, state, record, published, reserved)
-        previous = record.hash
+        try:
+            after = _after(budget, state, record, published, reserved)
+        except BudgetExceededError:
+            raise TamperingError(f"record {number} reserves laws that together pass the budget") from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, LedgerError):
+            after = None
+        if after is None or record.totals != canonical(after.to_dict()):
+            raise TamperingError(f"record {number} does not follow from the records before it")
+        if not budget.keeps(after):
+            raise TamperingError(f"record {number} passes the budget")
+        state, previous = after, record.hash
         seen.add(previous)
     if (number, previous) != (head.number, head.hash):
         raise TamperingError(
@@ -303,62 +250,29 @@ def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kep
         raise TamperingError(
             f"no record has the hash {kept!r} that was kept: the ledger was put back to an older copy, or written anew"
         )
-    return head
-
-
-def _followed(
-    budget: BudgetWithCaps, state: State, record: Record, published: set[int], reserved: list[tuple[ChargeRequest, int]]
-) -> State:
-    """Return the totals after a record, if it says the same and keeps the budget."""
-    try:
-        after = _after(budget, state, record, published, reserved)
-    except BudgetExceededError:
-        raise TamperingError(f"record {record.number} reserves laws that together pass the budget") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, LedgerError):
-        after = None
-    if after is None or record.totals != canonical(after.to_dict()):
-        raise TamperingError(f"record {record.number} does not follow from the records before it")
-    if not budget.keeps(after):
-        raise TamperingError(f"record {record.number} passes the budget")
-    return after
 
 
 def _after(
     budget: BudgetWithCaps, state: State, record: Record, published: set[int], reserved: list[tuple[ChargeRequest, int]]
 ) -> State | None:
-    content: dict[str, Any] = parsed(record.content)
+    """Return the totals after a record; None if it cannot be the next. Adds to what was published and reserved."""
+    content = parsed(record.content)
     if record.content != canonical(content):
         return None
-    if record.kind == "charge":
-        before = budget.protecting(state, content.get("protects"), content["unit"])
-        return budget.added(before, content["charge"], record.analyst) if record.entry == state.entries + 1 else None
-    if record.kind == "publication":
-        known = record.entry is not None and 1 <= record.entry <= state.entries and record.entry not in published
-        published.add(record.entry or 0)
-        return state if known else None
+    if record.kind == "charge" and record.entry == state.entries + 1:
+        before = budget.protect(state, content.get("protects"), content["unit"])
+        return budget.add(before, content["charge"], record.analyst)
+    if record.kind == "publication" and record.entry is not None and record.entry not in published:
+        published.add(record.entry)
+        return state if 1 <= record.entry <= state.entries else None
     if record.kind == "reservation" and state.entries == 0 and record.entry is None:
-        reserved.extend((ChargeRequest.from_dict(part), part["count"]) for part in content["reserved"])
-        budget.common.require_budget(reserved)  # type: ignore[attr-defined]
-        laws = [(request.law, count) for request, count in reserved[-len(content["reserved"]) :]]
-        return replace(state, common=budget.common.reserved(state.common, laws))  # type: ignore[attr-defined]
+        added = reserved_in(record)
+        reserved += added
+        budget.reserved.require_budget(reserved)
+        return replace(state, common=budget.reserved.reserve(state.common, added))
     return None
-
-
-FORMATS = ("jsonl", "csv")
 
 
 def plain(record: Record) -> dict[str, Any]:
     """Return a record as plain values, contents and totals too."""
     return {**asdict(record), "content": parsed(record.content), "totals": parsed(record.totals)}
-
-
-def exported(records: Iterable[Record], format: str) -> str:  # noqa: A002 - the word of the command line
-    """Return records as JSON, one line each, or as CSV with contents and totals as JSON."""
-    _validate.choice(among=FORMATS, format=format)
-    if format == "jsonl":
-        return "".join(canonical(plain(record)) + "\n" for record in records)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [part.name for part in fields(Record)], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(record) for record in records)
-    return text.getvalue()

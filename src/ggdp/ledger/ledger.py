@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import os
 import re
-from collections.abc import Mapping
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from ggdp import _validate
 from ggdp.accounting.composition import MOST_TIMES
 from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, LedgerError, TamperingError
-from ggdp.ledger.accounting import BudgetWithCaps, State
-from ggdp.ledger.budgets import Budget
-from ggdp.ledger.chain import Entry, Head, Record, exported, kept_hash, new_terms, require_chain, require_head
-from ggdp.ledger.charge_request import ChargeRequest, canonical, charge_request_of, parsed
-from ggdp.ledger.reserved_accounting import ReservedAccounting, law_in_words, reserved_laws
-from ggdp.ledger.store import Store
+from ggdp.ledger.accounting import (
+    BudgetWithCaps,
+    Charge,
+    State,
+    chosen_parameters,
+    costs,
+    law_in_words,
+    reserved_in,
+    reserved_laws,
+    validated_accounting,
+)
+from ggdp.ledger.budgets import Balance, Budget
+from ggdp.ledger.chain import FORMAT, Entry, Head, LedgerTerms, Record, plain, require_chain, require_head
+from ggdp.ledger.charging import Asked, ChargeRequest, canonical, charge_request_of, parsed
+from ggdp.ledger.store import Rows, Store
+from ggdp.privacy import ApproxDP, Neighbours, PureDP
 from ggdp.privacy.guarantees import validated_neighbours
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from ggdp.ledger.accounting import Charge
-    from ggdp.ledger.budgets import Balance
-    from ggdp.ledger.chain import LedgerTerms
-    from ggdp.ledger.charge_request import Asked
-    from ggdp.ledger.store import Rows
-    from ggdp.privacy import ApproxDP, Neighbours, PureDP
 
 
 def now() -> str:
@@ -48,8 +51,7 @@ def require_seen(seen: Head, terms: LedgerTerms, head: Head, rows: Rows, name: s
     """Raise unless the chain still contains a head that was read or written earlier: an older copy does not."""
     if seen == head:
         return
-    record = rows.record(seen.number) if seen.number else None
-    found = terms.genesis if not seen.number else None if record is None else record.hash
+    found = getattr(rows.find(number=seen.number), "hash", None) if seen.number else terms.genesis
     if seen.number > head.number or found != seen.hash:
         raise TamperingError(
             f"the ledger {name} has been replaced by an older or another copy: it no longer contains record "
@@ -59,7 +61,7 @@ def require_seen(seen: Head, terms: LedgerTerms, head: Head, rows: Rows, name: s
 
 @dataclass(slots=True)
 class LedgerTransaction:
-    """The rows of a ledger with its last state. Each method appends at most one record."""
+    """The rows of a ledger with its last state, to which one record may be appended."""
 
     rows: Rows
     budget: BudgetWithCaps
@@ -71,61 +73,25 @@ class LedgerTransaction:
         """Return head and totals, if the last record is whole and the ledger is the one whose head was seen."""
         terms, head = rows.terms()
         require_identity(budget.terms, terms, name)
-        last = rows.record(head.number) if head.number else None
+        last = rows.find(number=head.number) if head.number else None
         require_head(terms, head, last)
         require_seen(seen, terms, head, rows, name)
         return cls(rows, budget, head, budget.opening() if last is None else State.parse(last.totals))
 
-    def charged(self, asked: ChargeRequest, charge: Charge, analyst: str | None) -> State:
+    def charge(self, asked: ChargeRequest, charge: Charge, analyst: str | None) -> State:
         """Return the totals after a release, or raise if it does not fit; of reserved laws the error says which."""
-        before = self.budget.protecting(self.state, asked.protects, asked.unit)
+        before = self.budget.protect(self.state, asked.protects, asked.unit)
         try:
-            return self.budget.charged(before, charge, analyst)
+            return self.budget.charge(before, charge, analyst)
         except BudgetExceededError as refused:
             if refused.remaining.laws is None:
                 raise
             laws = reserved_laws(self.rows, refused.remaining.laws)
-            left = [f"{law.left:,} of {law.noise}" for law in laws if law.left]
+            left = [f"{law['left']:,} of {law['noise']}" for law in laws if law["left"]]
             message = f"{refused}: {', '.join(left) or 'none'}; the release has {law_in_words(asked.losses)}"
             raise BudgetExceededError(message, requested=refused.requested, remaining=refused.remaining) from None
 
-    def charge(self, asked: ChargeRequest, charge: Charge, analyst: str | None) -> Record:
-        """Append the charge of a release, or raise if it does not fit."""
-        state = self.charged(asked, charge, analyst)
-        content = {**asked.to_dict(), "charge": charge}
-        return self._append("charge", state, content, entry=state.entries, analyst=analyst)
-
-    def reserve(self, added: Sequence[tuple[ChargeRequest, int]]) -> float:
-        """Append laws that are reserved, and return the proved delta of all of them; or raise if they do not fit."""
-        books = self.budget.common
-        assert isinstance(books, ReservedAccounting)
-        if self.state.entries:
-            raise LedgerError(
-                "laws are reserved before the first release, and this ledger has charged one; make a new ledger"
-            )
-        contents = [parsed(record.content) for record in self.rows if record.kind == "reservation"]
-        earlier = [
-            (ChargeRequest.from_dict(part), part["count"]) for content in contents for part in content["reserved"]
-        ]
-        delta = books.require_budget([*earlier, *added])
-        common = books.reserved(self.state.common, [(request.law, count) for request, count in added])
-        content = {
-            "reserved": [{**request.to_dict(), "law": request.law, "count": count} for request, count in added],
-            "delta": delta,
-        }
-        self._append("reservation", replace(self.state, common=common), content)
-        return delta
-
-    def publish(self, entry: int, files: Mapping[str, str]) -> None:
-        """Append the digests of the published files of an entry."""
-        charged = self.rows.charge(entry) if isinstance(entry, int) and entry <= self.state.entries else None
-        if charged is None:
-            raise ArgumentError("entry", entry, "is not the number of an entry")
-        if self.rows.is_published(entry):
-            raise ArgumentError("entry", entry, "has its published files recorded already")
-        self._append("publication", self.state, {"files": dict(files)}, entry=entry, analyst=charged.analyst)
-
-    def _append(
+    def append(
         self,
         kind: str,
         state: State,
@@ -134,6 +100,7 @@ class LedgerTransaction:
         entry: int | None = None,
         analyst: str | None = None,
     ) -> Record:
+        """Append a record, after which the ledger has these totals."""
         record = Record(
             number=self.head.number + 1,
             kind=kind,
@@ -146,7 +113,7 @@ class LedgerTransaction:
         )
         whole = replace(record, hash=record.hashed(self.budget.terms.genesis))
         self.rows.append(whole)
-        self.head, self.state = Head(whole.number, whole.hash), state
+        self.head = Head(whole.number, whole.hash)
         return whole
 
 
@@ -252,8 +219,32 @@ class Ledger:
         >>> print(ledger.remaining("ana"))
         epsilon = 1, delta = 1e-06
         """
-        terms = new_terms(
-            budget, accounting=accounting, neighbours=neighbours, unit=unit, analysts=analysts or {}, created=now()
+        kind, total = validated_accounting(accounting), Budget.of(budget)
+        analysts = analysts or {}
+        if not isinstance(analysts, Mapping):
+            raise ArgumentTypeError("analysts", type(analysts).__name__, "must be a mapping of names to guarantees")
+        for name in analysts:
+            _validate.words(analysts=name)
+        caps = {name: Budget.of(cap, argument="analysts") for name, cap in analysts.items()}
+        for name, cap in caps.items():
+            # Where laws are reserved, caps are sums, which may be above the total that is proved of all laws together.
+            if kind != "reserved" and not total.holds(cap):
+                expected = f"has a cap of {cap}, above the budget of {total}; give it at most that"
+                raise ArgumentError("analysts", name, expected)
+        protected = _validate.words(unit=unit).strip()
+        relation = validated_neighbours(neighbours)
+        if budget.neighbours not in (None, relation):
+            raise ArgumentError("budget", str(budget), f"is not for {relation!r} neighbours; both must agree")
+        terms = LedgerTerms(
+            identity=str(uuid.uuid4()),
+            format=FORMAT,
+            created=now(),
+            **total.to_dict(),
+            neighbours=relation,
+            unit=protected,
+            accounting=kind,
+            parameters=canonical(chosen_parameters(kind, total, caps)),
+            analysts=canonical({name: cap.to_dict() for name, cap in caps.items()}),
         )
         Store(url).create(terms)
         return cls(url)
@@ -297,12 +288,12 @@ class Ledger:
     @property
     def budget(self) -> Balance:
         """The epsilon and the delta that all releases together may cost, exactly."""
-        return Budget.parse({"epsilon": self._terms.epsilon, "delta": self._terms.delta}).balance
+        return self._terms.budget.balance
 
     @property
     def analysts(self) -> dict[str, Balance]:
         """The cap of each analyst."""
-        return {name: Budget.parse(cap).balance for name, cap in parsed(self._terms.analysts).items()}
+        return {name: cap.balance for name, cap in self._terms.caps.items()}
 
     @property
     def head(self) -> Head:
@@ -324,12 +315,8 @@ class Ledger:
 
     def records(self) -> tuple[Record, ...]:
         """Return all records of the chain, in their order."""
-        seen = self._seen
-        with self._store.reading() as rows:
-            terms, head = rows.terms()
-            require_identity(self._terms, terms, self.name)
-            require_seen(seen, terms, head, rows, self.name)
-            return tuple(rows)
+        with self._reading() as present:
+            return tuple(present.rows)
 
     def entries(self) -> tuple[Entry, ...]:
         """Return all charges, with the published files that were recorded."""
@@ -348,15 +335,7 @@ class Ledger:
         return [self._budget.common.left(state.common) for state in (opening, *states)]
 
     def would_allow(self, request: Asked, analyst: str | None = None) -> bool:
-        """Return whether a release fits in what remains now. Nothing is charged.
-
-        Parameters
-        ----------
-        request : Mechanism, TablePlan, ChargeRequest or guarantee
-            What would be released.
-        analyst : str, optional
-            Who asks.
-        """
+        """Return whether a release fits in what remains, and charge nothing; see `charge` for the parameters."""
         try:
             self.require_fit(request, analyst)
         except BudgetExceededError:
@@ -367,21 +346,13 @@ class Ledger:
         """Raise what `charge` would raise now, and charge nothing. The parameters are those of `charge`."""
         asked, charge = self._cost(request, analyst)
         with self._reading() as present:
-            present.charged(asked, charge, analyst)
+            present.charge(asked, charge, analyst)
 
     def what_if(self, request: Asked, analyst: str | None = None, *, most: int = 100) -> WhatIf:
         """Return what releases of one kind, one after another, would leave, and how many of them fit.
 
-        Nothing is charged. Other releases in between change the answer.
-
-        Parameters
-        ----------
-        request : Mechanism, TablePlan, ChargeRequest or guarantee
-            What would be released, again and again.
-        analyst : str, optional
-            Who asks.
-        most : int, default 100
-            Count up to so many.
+        Nothing is charged. Other releases in between change the answer. At most `most` releases are counted; the other
+        parameters are those of `charge`.
 
         Examples
         --------
@@ -396,10 +367,10 @@ class Ledger:
         left: list[float] = []
         remaining, refusal = None, None
         with self._reading() as present:
-            state = self._budget.protecting(present.state, asked.protects, asked.unit)
+            state = self._budget.protect(present.state, asked.protects, asked.unit)
             try:
                 for _ in range(most):
-                    state = self._budget.charged(state, charge, analyst)
+                    state = self._budget.charge(state, charge, analyst)
                     remaining = remaining or self._budget.remaining(state, analyst)
                     left.append(self._budget.common.left(state.common))
             except BudgetExceededError as refused:
@@ -421,11 +392,17 @@ class Ledger:
             whole ledger was put back to a copy from before it, or written anew. The newest head that this object has
             read or written is always looked for.
         """
-        kept = None if head is None else kept_hash(head)
+        kept = None
+        if head is not None:
+            text = str(head).lower() if isinstance(head, str | Head) else ""
+            # Bare, or as a head is printed.
+            written = re.fullmatch(r"\s*([0-9a-f]{64})(?: \(record [0-9]+\))?\s*", text)
+            if written is None:
+                expected = "must be a hash of 64 hexadecimal digits, as `ggdp ledger show` prints it"
+                raise ArgumentError("head", head, expected)
+            kept = written[1]
         seen = self._seen
-        foreign = self._store.foreign()
-        if foreign is not None:
-            raise TamperingError(foreign)
+        self._store.require_sound()
         with self._store.reading() as rows:
             terms, found = rows.terms()
             require_identity(self._terms, terms, self.name)
@@ -435,8 +412,15 @@ class Ledger:
         return found
 
     def export(self, format: str = "jsonl") -> str:  # noqa: A002 - the word of the command line
-        """Return all records as text: JSON, one line each, or CSV."""
-        return exported(self.records(), format)
+        """Return all records as text: JSON, one line each, or CSV with contents and totals as JSON."""
+        _validate.choice(among=("jsonl", "csv"), format=format)
+        if format == "jsonl":
+            return "".join(canonical(plain(record)) + "\n" for record in self.records())
+        text = io.StringIO()
+        writer = csv.DictWriter(text, [part.name for part in fields(Record)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(record) for record in self.records())
+        return text.getvalue()
 
     def charge(self, request: Asked, analyst: str | None = None) -> Entry:
         """Charge a release, before any of its data are read. When this returns, the charge is on disk.
@@ -461,7 +445,9 @@ class Ledger:
         """
         asked, charge = self._cost(request, analyst)
         with self._writing() as present:
-            record = present.charge(asked, charge, analyst)
+            state = present.charge(asked, charge, analyst)
+            content = {**asked.to_dict(), "charge": charge}
+            record = present.append("charge", state, content, entry=state.entries, analyst=analyst)
         return Entry.of(self.identity, record)
 
     def reserve(self, laws: Iterable[Asked | tuple[Asked, int]]) -> float:
@@ -497,15 +483,27 @@ class Ledger:
         >>> ledger.charge(weekly).number
         1
         """
-        if self.accounting != "reserved":
-            raise LedgerError(f"this ledger has {self.accounting} accounting; laws are reserved where it is reserved")
-        added = [_counted(law) for law in laws]
+        books = self._budget.reserved
+        pairs = (law if isinstance(law, tuple) else (law, 1) for law in laws)
+        added = [
+            (charge_request_of(request), _validate.integer(count=count, at_least=1, at_most=MOST_TIMES))
+            for request, count in pairs
+        ]
         if not added:
             raise ArgumentError("laws", [], "must not be empty")
         for request, _ in added:
             self._budget.require_same(request)
         with self._writing() as present:
-            return present.reserve(added)
+            if present.state.entries:
+                raise LedgerError(
+                    "laws are reserved before the first release, and this ledger has charged one; make a new ledger"
+                )
+            earlier = [part for record in present.rows if record.kind == "reservation" for part in reserved_in(record)]
+            delta = books.require_budget([*earlier, *added])
+            state = replace(present.state, common=books.reserve(present.state.common, added))
+            parts = [{**request.to_dict(), "law": request.law, "count": count} for request, count in added]
+            present.append("reservation", state, {"reserved": parts, "delta": delta})
+        return delta
 
     def record_publication(self, entry: Entry | int, files: Mapping[str, str]) -> None:
         """Record the SHA-256 of the files of a release, by their names; once for each entry.
@@ -520,9 +518,20 @@ class Ledger:
         number = entry.number if isinstance(entry, Entry) else entry
         if isinstance(entry, Entry) and entry.ledger != self.identity:
             raise ArgumentError("entry", f"{number} of {entry.ledger}", f"is not of this ledger, {self.identity}")
-        digests = _digests(files)
+        if not isinstance(files, Mapping):
+            raise ArgumentTypeError("files", type(files).__name__, "must be a mapping of names to SHA-256 digests")
+        for name, digest in files.items():
+            if not isinstance(name, str) or not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+                raise ArgumentError("files", {name: digest}, "must have a SHA-256 digest of 64 hexadecimal digits each")
         with self._writing() as present:
-            present.publish(number, digests)
+            known = isinstance(number, int) and number <= present.state.entries
+            charged = present.rows.find(kind="charge", entry=number) if known else None
+            if charged is None:
+                raise ArgumentError("entry", number, "is not the number of an entry")
+            if present.rows.find(kind="publication", entry=number) is not None:
+                raise ArgumentError("entry", number, "has its published files recorded already")
+            content = {"files": dict(files)}
+            present.append("publication", present.state, content, entry=number, analyst=charged.analyst)
 
     def __repr__(self) -> str:
         return f"<Ledger {self.identity} of {self.name}, {self.accounting} accounting, unit {self.unit!r}>"
@@ -561,9 +570,6 @@ class Ledger:
         return asked, self._budget.common.charge(asked)
 
 
-_SHA256 = re.compile("[0-9a-f]{64}")
-
-
 def ledger_of(ledger: Ledger | str | os.PathLike[str]) -> Ledger:
     """Return a ledger that was passed, or the one at a URL; errors name `ledger`."""
     if isinstance(ledger, Ledger):
@@ -574,16 +580,37 @@ def ledger_of(ledger: Ledger | str | os.PathLike[str]) -> Ledger:
         raise type(refused)("ledger", refused.value, refused.expected) from None
 
 
-def _counted(law: Asked | tuple[Asked, int]) -> tuple[ChargeRequest, int]:
-    """Return a law with how many times it is reserved."""
-    request, count = law if isinstance(law, tuple) else (law, 1)
-    return charge_request_of(request), _validate.integer(count=count, at_least=1, at_most=MOST_TIMES)
+NOTE = (
+    "The composed total holds only for noise that was fixed beforehand, as where laws are reserved; the others always."
+)
 
 
-def _digests(files: Mapping[str, str]) -> dict[str, str]:
-    if not isinstance(files, Mapping):
-        raise ArgumentTypeError("files", type(files).__name__, "must be a mapping of names to SHA-256 digests")
-    for name, digest in files.items():
-        if not isinstance(name, str) or not isinstance(digest, str) or not _SHA256.fullmatch(digest):
-            raise ArgumentError("files", {name: digest}, "must have a SHA-256 digest of 64 hexadecimal digits each")
-    return dict(files)
+def overview(ledger: Ledger) -> dict[str, Any]:
+    """Return what a ledger is, what was spent and remains, its head, and what each kind would have cost."""
+    entries, head = ledger.entries(), ledger.head
+    balances = {"budget": ledger.budget, "spent": ledger.spent(), "remaining": ledger.remaining()}
+    left = balances["remaining"].laws
+    return {
+        "ledger": ledger.name,
+        "identity": ledger.identity,
+        "unit": ledger.unit,
+        "neighbours": ledger.neighbours,
+        "accounting": ledger.accounting,
+        **{name: balance.to_dict() for name, balance in balances.items()},
+        "exact": {name: balance.exact() for name, balance in balances.items()},
+        "analysts": {
+            name: {
+                "cap": cap.to_dict(),
+                "spent": ledger.spent(name).to_dict(),
+                "remaining": ledger.remaining(name).to_dict(),
+            }
+            for name, cap in ledger.analysts.items()
+        },
+        "reserved": [] if left is None else reserved_laws(ledger.records(), left),
+        "entries": len(entries),
+        "published": sum(entry.files is not None for entry in entries),
+        "records": head.number,
+        "head": head.hash,
+        "costs": costs(ledger._terms.budget, [entry.request for entry in entries]),
+        "note": NOTE,
+    }

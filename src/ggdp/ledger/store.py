@@ -26,10 +26,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -39,13 +41,6 @@ from sqlalchemy.pool import NullPool, StaticPool
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError, LedgerError, MissingExtraError, TamperingError, install_hint
 from ggdp.ledger.chain import Head, LedgerTerms, Record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy import Connection
-    from sqlalchemy.exc import SQLAlchemyError
-
 
 # The identifier of the newest migration (`ggdp.ledger.migrations`), and the table that Alembic keeps it in.
 SCHEMA = "0001"
@@ -87,7 +82,6 @@ records = Table(
 versions = Table(VERSIONS, MetaData(), Column("version_num", Text))
 
 
-_TABLES = (terms.name, records.name, versions.name)
 # What is true of a table that another one was made of behind the back of the ledger, by what it is called.
 _ON_SERVER = sa.text("""
     SELECT relname, CASE
@@ -100,24 +94,6 @@ _ON_SERVER = sa.text("""
     FROM pg_class AS class WHERE oid = ANY (SELECT to_regclass(name) FROM unnest(CAST(:names AS text[])) AS name)
     ORDER BY relname
 """)
-
-
-def _foreign_in_file(connection: Connection) -> str | None:
-    """Return what an SQLite file has that no ledger has; None if it is sound."""
-    found = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
-    if found != ["ok"]:
-        return "the file is damaged"
-    kinds = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')")
-    added = kinds.scalars().all()
-    return f"the file has a trigger or a view, {added[0]!r}, which no ledger has" if added else None
-
-
-def _foreign_on_server(connection: Connection) -> str | None:
-    """Return what the tables on a PostgreSQL server have that no ledger has; None if they are sound."""
-    for table, found in connection.execute(_ON_SERVER, {"names": list(_TABLES)}):
-        if found is not None:
-            return f"the table {table!r} {found}; no ledger is like that"
-    return None
 
 
 Stage: TypeAlias = Literal["create", "read", "commit"]
@@ -147,17 +123,13 @@ _OF_POSTGRESQL = {
     "42501": "cannot be used: the user has no permission for its tables",
     "42P07": "already has a ledger; use that ledger, or name another database",
 }
-# Classes of SQLSTATE for a connection that failed, or that the server ended.
-_LOST = ("08", "57P")
-# psycopg's errors without a state that are about a connection; the others are about what was to be written.
-_OF_CONNECTIONS = ("OperationalError", "InterfaceError", "ConnectionTimeout")
 _UNCERTAIN = (
     ". It is not known whether the last step was written: see `ggdp ledger show`. If an entry was charged, the charge "
     "stays; nothing was released"
 )
 
 
-def explained(name: str, failed: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError, stage: Stage) -> LedgerError:
+def explain(name: str, failed: Exception, stage: Stage) -> LedgerError:
     """Return the error of a ledger for one of a database; no statement and no row is repeated."""
     if isinstance(failed, UnicodeDecodeError):
         return LedgerError(f"the ledger {name} {_OF_SQLITE['SQLITE_CORRUPT']}")
@@ -171,9 +143,12 @@ def explained(name: str, failed: SQLAlchemyError | sqlite3.Error | UnicodeDecode
         certain = stage != "commit" or not code.startswith("SQLITE_IOERR")
         return LedgerError(f"the ledger {name} {what}" + ("" if certain else _UNCERTAIN))
     state = getattr(cause, "sqlstate", None)
-    if cause is None or (state is None and type(cause).__name__ not in _OF_CONNECTIONS):
+    # psycopg's errors without a state that are about a connection; the others are about what was to be written.
+    lost = type(cause).__name__ in ("OperationalError", "InterfaceError", "ConnectionTimeout")
+    if cause is None or (state is None and not lost):
         return LedgerError(f"the ledger {name} cannot be used: {type(cause or failed).__name__} in its database")
-    if state is None or state.startswith(_LOST):
+    # Classes of a connection that failed, or that the server ended.
+    if state is None or state.startswith(("08", "57P")):
         what = (
             "cannot be reached, or the connection was lost; check that the server runs, and that it has this database "
             "and lets this user in"
@@ -187,7 +162,7 @@ SCRIPTS = Path(__file__).parent / "migrations"
 _ALEMBIC = threading.Lock()
 
 
-def migrate(connection: Connection) -> None:
+def migrate(connection: sa.Connection) -> None:
     """Bring the tables of a connection to the newest schema, inside its transaction."""
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
@@ -213,11 +188,9 @@ def known_versions() -> tuple[str, ...]:
 
 # Seconds that a writer waits for others.
 PATIENCE = 60
-_COLUMNS = [terms.c[part.name] for part in fields(LedgerTerms)]
 # A listener for new connections raises SQLite's own; where a damaged file has bytes that are no text, its message or a
 # column cannot be decoded.
 _FAILURES = (sa.exc.SQLAlchemyError, sqlite3.Error, UnicodeDecodeError)
-_SERVERS = ("postgresql", "postgres", "postgresql+psycopg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,31 +201,19 @@ class Rows:
 
     def terms(self) -> tuple[LedgerTerms, Head]:
         """Return the terms of the ledger, and its head."""
-        asked = sa.select(*_COLUMNS, terms.c.head_number, terms.c.head_hash)
-        found = self.connection.execute(asked).all()
+        found = self.connection.execute(sa.select(terms)).all()
         if len(found) != 1:
             raise TamperingError(
                 f"what the ledger says of itself, such as its budget, is there {len(found)} times and not once"
             )
-        *columns, number, digest = found[0]
-        named = dict(zip((part.name for part in fields(LedgerTerms)), columns, strict=True))
-        return LedgerTerms(**named), Head(number, digest)
+        row = found[0]._mapping
+        fixed = LedgerTerms(**{part.name: row[part.name] for part in fields(LedgerTerms)})
+        return fixed, Head(row["head_number"], row["head_hash"])
 
-    def record(self, number: int) -> Record | None:
-        """Return the record of a number."""
-        row = self.connection.execute(sa.select(records).where(records.c.number == number)).one_or_none()
+    def find(self, **columns: object) -> Record | None:
+        """Return the record with these columns: its number, or its kind and entry."""
+        row = self.connection.execute(sa.select(records).filter_by(**columns)).one_or_none()
         return None if row is None else Record(**row._mapping)
-
-    def charge(self, entry: int) -> Record | None:
-        """Return the record of the charge of an entry."""
-        found = sa.select(records).where(records.c.kind == "charge", records.c.entry == entry)
-        row = self.connection.execute(found).one_or_none()
-        return None if row is None else Record(**row._mapping)
-
-    def is_published(self, entry: int) -> bool:
-        """Return whether the files of an entry are recorded."""
-        found = sa.select(records.c.number).where(records.c.kind == "publication", records.c.entry == entry)
-        return self.connection.execute(found).one_or_none() is not None
 
     def __iter__(self) -> Iterator[Record]:
         """Yield all records by their numbers."""
@@ -264,7 +225,7 @@ class Rows:
         self.connection.execute(records.insert().values(**asdict(record)))
         self.connection.execute(terms.update().values(head_number=record.number, head_hash=record.hash))
         _, head = self.terms()
-        if head != Head(record.number, record.hash) or self.record(record.number) != record:
+        if head != Head(record.number, record.hash) or self.find(number=record.number) != record:
             raise TamperingError(
                 f"the database did not store record {record.number} as it was written, so nothing was charged; look "
                 "for triggers and rules, which no ledger has"
@@ -272,20 +233,14 @@ class Rows:
 
 
 class Store:
-    """A place for one ledger.
-
-    Parameters
-    ----------
-    url : str or path
-        The path of an SQLite file, or ``postgresql://...``.
-    """
+    """A place for one ledger: an SQLite file, or the database of a server."""
 
     def __init__(self, url: str | os.PathLike[str]) -> None:
         if not isinstance(url, str | os.PathLike) or not isinstance(os.fspath(url), str):
             raise ArgumentTypeError("url", type(url).__name__, "must be the path of a file, or postgresql://...")
         text = os.fspath(url)
         scheme, separator, _ = text.partition("://")
-        if separator and scheme not in _SERVERS:
+        if separator and scheme not in ("postgresql", "postgres", "postgresql+psycopg"):
             raise ArgumentError("url", scheme + "://...", "must be the path of a file, or postgresql://...")
         if not text or "\0" in text:
             raise ArgumentError("url", text, "must be the path of a file, or postgresql://...")
@@ -294,17 +249,16 @@ class Store:
         self._strange = f"{self.name} is not a ledger of ggdp"
         self._engine = _file_engine(self.path) if self.path else _server_engine(text)
 
-    @contextmanager
-    def reading(self) -> Iterator[Rows]:
+    def reading(self) -> AbstractContextManager[Rows]:
         """Open a transaction that sees one state of the ledger."""
-        with self._transaction(writes=False) as connection:
-            yield Rows(connection)
+        return self._transaction(writes=False)
 
     @contextmanager
     def writing(self) -> Iterator[Rows]:
         """Open the one transaction that writes; when the block has ended, it is on disk."""
-        with self._transaction(writes=True) as connection:
+        with self._transaction(writes=True) as rows:
             if self.path is None:
+                connection = rows.connection
                 if connection.execute(sa.text("SHOW fsync")).scalar() != "on":
                     raise LedgerError(
                         f"the ledger {self.name} cannot be charged: its server has fsync off, so that a power failure "
@@ -317,10 +271,10 @@ class Store:
                 # A writer whose computer has stopped or is out of reach gives the lock back.
                 connection.execute(sa.text(f"SET LOCAL idle_in_transaction_session_timeout = '{PATIENCE}s'"))
                 connection.execute(sa.select(terms.c.id).with_for_update())
-            yield Rows(connection)
+            yield rows
 
     @contextmanager
-    def _transaction(self, *, writes: bool) -> Iterator[sa.Connection]:
+    def _transaction(self, *, writes: bool) -> Iterator[Rows]:
         stage: Stage = "read"
         try:
             self._require_file()
@@ -329,7 +283,7 @@ class Store:
                 connection = connection.execution_options(ggdp_writes=writes)
                 with connection.begin() as transaction:
                     self._require_schema(connection)
-                    yield connection
+                    yield Rows(connection)
                     stage = "commit" if writes else stage
                     transaction.commit()
                 # While the connection is open, no other file can have the number of this one.
@@ -339,16 +293,10 @@ class Store:
                         "name now lacks the last step; find out who replaced it, and put the newest copy back"
                     )
         except _FAILURES as failed:
-            raise explained(self.name, failed, stage) from None
+            raise explain(self.name, failed, stage) from None
 
     def create(self, fixed: LedgerTerms) -> None:
-        """Make a ledger where there is none; it is complete, or not there.
-
-        Raises
-        ------
-        LedgerError
-            If there is a file of that name, or the database has a ledger.
-        """
+        """Make a ledger where there is none; it is complete, or not there."""
         try:
             if self.path is not None:
                 _write_file(self.path, fixed)
@@ -360,7 +308,7 @@ class Store:
                     raise LedgerError(f"{self.name} already has a ledger; use that ledger, or name another database")
                 _fill(connection, fixed)
         except _FAILURES as failed:
-            raise explained(self.name, failed, "create") from None
+            raise explain(self.name, failed, "create") from None
 
     def upgrade(self) -> None:
         """Migrate a ledger of an older schema to the newest one."""
@@ -370,16 +318,27 @@ class Store:
                 self._require_schema(connection, older=True)
                 migrate(connection)
         except _FAILURES as failed:
-            raise explained(self.name, failed, "commit") from None
+            raise explain(self.name, failed, "commit") from None
 
-    def foreign(self) -> str | None:
-        """Return what the database has that no ledger has, such as a trigger; None if it is sound.
+    def require_sound(self) -> None:
+        """Raise for what no ledger has, such as a trigger.
 
         The chain of records covers what is stored. Triggers, rules and the like decide what is stored later, or whether
         it lasts.
         """
         with self.reading() as rows:
-            return (_foreign_on_server if self.path is None else _foreign_in_file)(rows.connection)
+            if self.path is None:
+                names = [terms.name, records.name, versions.name]
+                for table, found in rows.connection.execute(_ON_SERVER, {"names": names}):
+                    if found is not None:
+                        raise TamperingError(f"the table {table!r} {found}; no ledger is like that")
+                return
+            if rows.connection.exec_driver_sql("PRAGMA integrity_check").scalars().all() != ["ok"]:
+                raise TamperingError("the file is damaged")
+            added = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+            name = rows.connection.exec_driver_sql(added).scalars().first()
+            if name is not None:
+                raise TamperingError(f"the file has a trigger or a view, {name!r}, which no ledger has")
 
     def _require_file(self) -> None:
         if self.path is None:
@@ -432,22 +391,17 @@ def _write_file(path: Path, fixed: LedgerTerms) -> None:
         memory.close()
     try:
         write_together({path: content}, overwrite=False)
-        _sync(path.parent)
+        # The name of the new file is made durable, where directories can be synced.
+        if os.name == "posix":
+            descriptor = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
     except FileExistsError:
         raise LedgerError(f"{path} already exists; use that ledger, or name another file") from None
     except OSError as failed:
         raise LedgerError(f"{path} cannot be written ({failed.strerror}); name another file") from None
-
-
-def _sync(directory: Path) -> None:
-    """Make the name of a new file durable, where directories can be synced."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _place(path: Path | None) -> tuple[int, int] | None:
@@ -478,12 +432,8 @@ def _application(path: Path) -> int:
 
 def _file_engine(path: Path) -> sa.Engine:
     # Not created where it is missing; read only where it cannot be written.
-    address = _address(path, "mode=rw")
-
-    def connected() -> sqlite3.Connection:
-        return sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
-
-    engine = sa.create_engine("sqlite://", creator=connected, poolclass=NullPool)
+    opened = partial(sqlite3.connect, _address(path, "mode=rw"), uri=True, timeout=PATIENCE, isolation_level=None)
+    engine = sa.create_engine("sqlite://", creator=opened, poolclass=NullPool)
 
     @sa.event.listens_for(engine, "connect")
     def durable(connection: sqlite3.Connection, _: object) -> None:

@@ -28,33 +28,28 @@ reals), Def. 5 and 6 (bounded). Mironov, "On Significance of the Least Significa
 
 from __future__ import annotations
 
-import math
 import numbers
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field, frozen
+from numpy.typing import ArrayLike, NDArray
 
 from ggdp.accounting.composition import calibrated_losses
 from ggdp.errors import ArgumentError
-from ggdp.ledger.charging import PendingCharge
-from ggdp.mechanisms.certified_noise import CertifiedNoise, add_clamped, add_saturating
-from ggdp.noise.entropy import checked_source, is_private
+from ggdp.ledger.charging import ChargeRequest, PendingCharge
+from ggdp.mechanisms.certified_noise import CertifiedNoise, add_saturating
+from ggdp.noise.entropy import Integers, Source, checked_source, is_private
+from ggdp.privacy import Guarantee, Sensitivity
 from ggdp.privacy.grid import Grid, exact_numbers, refused_type
 from ggdp.releases.error_law import ErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord
 from ggdp.releases.release import Release, charge_of, charged_to, make_release
 
 if TYPE_CHECKING:
-    from os import PathLike
-
-    from numpy.typing import ArrayLike, NDArray
-
     from ggdp.calibration import Calibration, Certificate
     from ggdp.ledger import Ledger
-    from ggdp.ledger.charge_request import ChargeRequest
-    from ggdp.noise.entropy import Source
-    from ggdp.privacy import Guarantee, Sensitivity
     from ggdp.proofs.losses import CountedLoss
 
 
@@ -62,64 +57,43 @@ _PAPER = "Liu, arXiv 1602.06028 v5"
 
 
 def kind_of(calibration: Calibration) -> tuple[str, str]:
-    """Return the name of a calibration's mechanism and its source.
-
-    Examples
-    --------
-    >>> import ggdp
-    >>> one = ggdp.Sensitivity.histogram()
-    >>> kind_of(ggdp.calibrate(ggdp.ApproxDP(1.0, 1e-6), one, order=2))
-    ('analytic Gaussian', 'Balle and Wang, ICML 2018, Theorem 8')
-    >>> kind_of(ggdp.calibrate(ggdp.ProbabilisticDP(0.5, 0.01), one, order=2, method="paper"))[1]
-    'Liu, arXiv 1602.06028 v5, Lemma 10'
-    """
+    """Return the name of a calibration's mechanism and its source."""
     if calibration.ideal is not None:
         # Noise on a grid has the name of what was asked for.
         return kind_of(calibration.ideal)
+    gaussian, paper = calibration.order == 2.0, calibration.method == "paper"
+    bound, bounding = calibration.certificate.bound.name, calibration.bounding
     family = {1.0: "Laplace", 2.0: "Gaussian"}.get(calibration.order, "generalized Gaussian")
-    if calibration.order == 2.0 and calibration.support == "integer" and calibration.bounding is None:
+    if gaussian and calibration.support == "integer" and bounding is None:
         family = "discrete Gaussian"
+    sharpness = "least scale"
+    if calibration.grid is None or not gaussian:
+        if any(note.startswith("upper bound") for note in calibration.notes):
+            sharpness = "an upper bound"
+        elif bound == "corner":
+            sharpness = "least scale, to within 1e-4"
     if calibration.method == "exponential":
         equation = "explp0" if calibration.bounds is None else "explp1"
         return "Exponential mechanism, generalized Gaussian form", f"{_PAPER}, Eqn {equation} and Lemma 9"
-    if calibration.bounding is not None:
-        return f"{calibration.bounding} {family}", f"{_PAPER}, {_definition(calibration)}"
-    bound, paper = calibration.certificate.bound.name, calibration.method == "paper"
+    if bounding is not None:
+        number, scale = (5, "Eqns b1 and b2") if bounding == "truncated" else (6, "scale of Eqn b2")
+        return f"{bounding} {family}", f"{_PAPER}, Definition {number} ({scale if paper else sharpness})"
     if bound == "laplace":
         return family, f"{_PAPER}, Claim 4"
     # On the reals Gaussian noise is rotation invariant: all coordinates together are one that moves by the l_2 norm.
-    one_shift = bound in ("shift", "integer-shift") or (calibration.order == 2.0 and calibration.grid is not None)
+    one_shift = gaussian and (bound in ("shift", "integer-shift") or calibration.grid is not None)
+    corollary = "Corollary 8" if calibration.sensitivity.moving == 1 else "Corollary 7"
     if calibration.goal.notion == "probabilistic":
-        item = "Lemma 10" if calibration.order == 2.0 and one_shift else _corollary(calibration)
-        return family, f"{_PAPER}, {item}" + ("" if paper else f" ({_sharpness(calibration)})")
-    if calibration.order == 2.0 and paper:
+        return family, f"{_PAPER}, {'Lemma 10' if one_shift else corollary}" + ("" if paper else f" ({sharpness})")
+    if gaussian and paper:
         return "classic Gaussian", f"{_PAPER}, Eqn privacybook; Dwork and Roth 2014, Theorem 3.22"
-    if calibration.order == 2.0 and one_shift:
-        if calibration.support == "integer":
-            return "discrete Gaussian", "Canonne, Kamath and Steinke, NeurIPS 2020 (the noise); least scale for aDP"
+    if one_shift and calibration.support == "integer":
+        return "discrete Gaussian", "Canonne, Kamath and Steinke, NeurIPS 2020 (the noise); least scale for aDP"
+    if one_shift:
         return "analytic Gaussian", "Balle and Wang, ICML 2018, Theorem 8"
     if paper:
-        return family, f"{_PAPER}, {_corollary(calibration)}; pDP implies aDP"
-    return family, f"{_PAPER}, Section 2.3 (the noise); the scale for aDP is ours ({_sharpness(calibration)})"
-
-
-def _definition(calibration: Calibration) -> str:
-    if calibration.bounding == "truncated":
-        return "Definition 5 (" + ("Eqns b1 and b2" if calibration.method == "paper" else _sharpness(calibration)) + ")"
-    return "Definition 6 (" + ("scale of Eqn b2" if calibration.method == "paper" else _sharpness(calibration)) + ")"
-
-
-def _corollary(calibration: Calibration) -> str:
-    return "Corollary 8" if calibration.sensitivity.moving == 1 else "Corollary 7"
-
-
-def _sharpness(calibration: Calibration) -> str:
-    """Return how sharp the scale of a calibration is, in words."""
-    if calibration.grid is not None and calibration.order == 2.0:
-        return "least scale"
-    if any(note.startswith("upper bound") for note in calibration.notes):
-        return "an upper bound"
-    return "least scale, to within 1e-4" if calibration.certificate.bound.name == "corner" else "least scale"
+        return family, f"{_PAPER}, {corollary}; pDP implies aDP"
+    return family, f"{_PAPER}, Section 2.3 (the noise); the scale for aDP is ours ({sharpness})"
 
 
 # Elements that stay in the cache while they are worked on.
@@ -137,7 +111,7 @@ class Mechanism:
     calibration : Calibration
         The scale and its proof. A calibration on the reals is recalibrated on its grid, once: `scale`, `std`,
         `guarantee` and `certificate` are of the noise that is really drawn. For a grid of your own pass
-        ``on_grid(calibration, grid)`` of `ggdp.calibration.grid`. A calibration that was changed after it was made (by
+        ``on_grid(calibration, grid)`` of `ggdp.calibration`. A calibration that was changed after it was made (by
         `dataclasses.replace`, say), or that comes from another process, is proved again first.
 
     Attributes
@@ -180,7 +154,7 @@ class Mechanism:
             bounding=law.bounding,
             index_bounds=None if bounds is None else tuple((int(low), int(high)) for low, high in bounds),
             bounds=self.calibration.bounds,
-            clamp=self.noise.clamp,
+            clamp=self.noise.saturation.clamp,
         )
 
     @record.default
@@ -240,7 +214,7 @@ class Mechanism:
         grid; where even so it cannot be kept, approximate DP with the same numbers is left. Pure and approximate DP
         stay.
         """
-        return self.noise.guarantee
+        return self.noise.saturation.guarantee
 
     @property
     def certificate(self) -> Certificate:
@@ -310,47 +284,48 @@ class Mechanism:
         """
         bits = checked_source(source)
         # What a type tells without a look at the values costs nothing; a shape may depend on the data.
-        if (
-            ledger is not None
-            and self.calibration.grid is None
-            and isinstance(values, np.ndarray)
-            and values.dtype.kind in "fcSUmM"
-        ):
+        typed = isinstance(values, np.ndarray) and values.dtype.kind in "fcSUmM"
+        if ledger is not None and self.calibration.grid is None and typed:
             raise refused_type(_INTEGERS_BY_TYPE)
         with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
             entry = charge.commit()
-            return charged_to(self._released(values, bits), entry)
+            given = exact_numbers(values)
+            # The empty list, which is a float array to NumPy, is one of integers, too.
+            if self.calibration.grid is None and not (
+                given.dtype in (np.int64, np.uint64)
+                or given.size == 0
+                or (given.dtype == object and all(isinstance(value, numbers.Integral) for value in given.flat))
+            ):
+                raise refused_type(_INTEGERS_BY_TYPE)
+            shape, moving, bounds = given.shape, self.sensitivity.moving, self.calibration.bounds
+            if self.sensitivity.has_fixed_dimension and given.size != moving:
+                expected = f"the sensitivity is of a query of {moving} coordinates"
+                raise ArgumentError("values", f"of shape {shape}", expected)
+            # With one moving coordinate each may be repeated; with several, equal ones could move together.
+            repeated = moving == 1 or bounds is None or given.size == len(bounds)
+            if bounds is not None and len(bounds) > 1 and not (shape[-1:] == (len(bounds),) and repeated):
+                expected = f"there are bounds for {len(bounds)} coordinates, by the last axis"
+                raise ArgumentError("values", f"of shape {shape}", expected)
+            released = make_release(self._draw(given, bits), self.record, self.guarantee if is_private(bits) else None)
+            return charged_to(released, entry)
 
-    def _released(self, values: ArrayLike, bits: Source) -> Release:
-        given = exact_numbers(values)
-        if self.calibration.grid is None and not _integers_by_type(given):
-            raise refused_type(_INTEGERS_BY_TYPE)
-        self._require_coordinates(given.shape)
-        noisy = self._unbounded(given, bits) if self.law.bounding is None else self._bounded(given, bits)
-        return make_release(noisy, self.record, self.guarantee if is_private(bits) else None)
-
-    def _unbounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64] | NDArray[np.float64]:
+    def _draw(self, given: NDArray[np.generic], source: Source) -> Integers | NDArray[np.float64]:
+        if self.law.index_bounds is not None:
+            indices = self._indices(given.reshape(-1), slice(None)).reshape(-1, len(self.law.index_bounds))
+            return self._in_unit(self.noise.around(indices, source).reshape(given.shape))
         drawn = self.noise.sample(given.size, source)
         values = given.reshape(-1)
-        if self.calibration.grid is None:
-            self._add(self._indices(values, slice(None)), drawn)
-            return drawn.reshape(given.shape)
         # In parts that stay in the cache, and in the memory of the noise, which has the size of what is released.
-        released_values = drawn.view(np.float64)
+        released_values = drawn if self.calibration.grid is None else drawn.view(np.float64)
         for start in range(0, drawn.size, _BLOCK):
             part = slice(start, start + _BLOCK)
-            self._add(self._indices(values, part), drawn[part])
-            released_values[part] = self._in_unit(drawn[part])
+            indices, noise = self._indices(values, part), drawn[part]
+            add_saturating(indices, noise, self.noise.saturation.clamp)
+            if self.calibration.grid is not None:
+                released_values[part] = self._in_unit(noise)
         return released_values.reshape(given.shape)
 
-    def _add(self, indices: NDArray[np.int64], noise: NDArray[np.int64]) -> None:
-        """Turn noise into noisy indices; true ones are clamped where probabilistic DP needs it."""
-        if self.noise.clamp is None:
-            add_saturating(indices, noise)
-        else:
-            add_clamped(indices, noise, self.noise.clamp)
-
-    def _indices(self, values: NDArray[Any], part: slice) -> NDArray[np.int64]:
+    def _indices(self, values: NDArray[Any], part: slice) -> Integers:
         """Return the indices of a part of the values, within the bounds that the sensitivity was taken from."""
         grid, given = self.calibration.grid or _INTEGERS, values[part]
         indices = given if self.calibration.grid is None and given.dtype == np.int64 else grid.index_of_exact(given)
@@ -359,13 +334,7 @@ class Mechanism:
         ends = grid.index(np.array(self.sensitivity.bounds)[part])
         return np.clip(indices, ends[:, 0], ends[:, 1])
 
-    def _bounded(self, given: NDArray[np.generic], source: Source) -> NDArray[np.int64] | NDArray[np.float64]:
-        assert self.law.index_bounds is not None
-        indices = self._indices(given.reshape(-1), slice(None)).reshape(-1, len(self.law.index_bounds))
-        noisy = self.noise.around(indices, source)
-        return self._in_unit(noisy.reshape(given.shape))
-
-    def _in_unit(self, noisy: NDArray[np.int64]) -> NDArray[np.int64] | NDArray[np.float64]:
+    def _in_unit(self, noisy: Integers) -> Integers | NDArray[np.float64]:
         if self.calibration.grid is None:
             return noisy
         values = self.calibration.grid.values_of_exact(noisy)
@@ -374,26 +343,3 @@ class Mechanism:
         # A bound that is not a point of the grid may lie inside the one it was rounded to.
         lows, highs = zip(*self.calibration.bounds, strict=True)
         return np.clip(values, lows if len(lows) > 1 else lows[0], highs if len(highs) > 1 else highs[0])
-
-    def _require_coordinates(self, shape: tuple[int, ...]) -> None:
-        """Raise if the number of values does not match the sensitivity."""
-        size = math.prod(shape)
-        sensitivity, bounds = self.sensitivity, self.calibration.bounds
-        if sensitivity.has_fixed_dimension and size != sensitivity.moving:
-            raise ArgumentError(
-                "values", f"of shape {shape}", f"the sensitivity is of a query of {sensitivity.moving} coordinates"
-            )
-        if bounds is not None and len(bounds) > 1:
-            # With one moving coordinate each may be repeated; with several, equal ones could move together.
-            fits = shape[-1:] == (len(bounds),) and (sensitivity.moving == 1 or size == len(bounds))
-            if not fits:
-                raise ArgumentError(
-                    "values", f"of shape {shape}", f"there are bounds for {len(bounds)} coordinates, by the last axis"
-                )
-
-
-def _integers_by_type(given: NDArray[Any]) -> bool:
-    """Return whether an array is one of integers; the empty list, which is a float array to NumPy, is too."""
-    if given.dtype == object:
-        return all(isinstance(value, numbers.Integral) for value in given.flat)
-    return given.dtype in (np.int64, np.uint64) or given.size == 0

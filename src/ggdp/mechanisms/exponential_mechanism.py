@@ -10,9 +10,9 @@ P(i)        exp(eps u_i / (2 Delta)) over the sum of these, over candidates that
 ==========  ==================================================================================
 
 The probabilities are exact for the epsilon, the sensitivity and the utilities as they are given: the rate is a
-fraction, differences of utilities are not rounded, and the draw is decided by as many random bits
-as it takes (`ggdp.noise.selection`). So epsilon is kept with nothing added, and no weight is rounded to 0, which
-would tell neighbours apart for certain. The generalized Gaussian form, with the utility -||s* - s||_p^p, is
+fraction, differences of utilities are not rounded, and the draw is decided by as many random bits as it takes
+(`ggdp.noise.selection`). So epsilon is kept with nothing added, and no weight is rounded to 0, which would tell
+neighbours apart for certain. The generalized Gaussian form, with the utility -||s* - s||_p^p, is
 `ggdp.calibration.exponential_calibration`.
 
 References
@@ -25,19 +25,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 from numbers import Integral, Rational
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import converters, field, frozen
+from numpy.typing import ArrayLike, NDArray
 
 from ggdp import _validate
 from ggdp._balls import BALLS, working_precision
 from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.ledger.charging import PendingCharge
-from ggdp.noise.entropy import checked_source, is_private
+from ggdp.ledger.charging import ChargeRequest, PendingCharge
+from ggdp.noise.entropy import Source, checked_source, is_private
 from ggdp.noise.selection import MOST_CANDIDATES, MOST_RATE, Weights, select_candidate
 from ggdp.privacy import PureDP
 from ggdp.privacy.grid import exact_numbers, refused
@@ -46,13 +49,7 @@ from ggdp.releases.mechanism_record import SelectionRecord
 from ggdp.releases.release import Release, charge_of, charged_to, make_release
 
 if TYPE_CHECKING:
-    from os import PathLike
-
-    from numpy.typing import ArrayLike, NDArray
-
     from ggdp.ledger import Ledger
-    from ggdp.ledger.charge_request import ChargeRequest
-    from ggdp.noise.entropy import Source
     from ggdp.proofs.losses import CountedLoss
 
 
@@ -60,11 +57,10 @@ def labels_of(candidates: Sequence[Any] | NDArray[Any] | int) -> Sequence[Any] |
     """Return the labels of candidates as an immutable sequence."""
     labels: Sequence[Any] | NDArray[Any]
     if isinstance(candidates, Integral):
-        count = _validate.integer(candidates=candidates, at_least=1)
-        if count > MOST_CANDIDATES:
+        if _validate.integer(candidates=candidates, at_least=1) > MOST_CANDIDATES:
             raise ArgumentError("candidates", candidates, "must be at most 2^31")
-        labels = range(count)
-    elif hasattr(candidates, "dtype"):
+        return range(int(candidates))
+    if hasattr(candidates, "dtype"):
         labels = np.array(candidates)
         labels.setflags(write=False)
         if labels.ndim != 1:
@@ -88,44 +84,27 @@ def as_mask(excluded: ArrayLike) -> NDArray[Any]:
     return mask
 
 
-def require_mask(mask: NDArray[Any], count: int) -> None:
-    """Raise unless an array says of each candidate whether it is excluded."""
-    if mask.dtype != np.bool_ or mask.shape != (count,):
-        refusal = ArgumentError if mask.dtype == np.bool_ and mask.ndim == 1 else ArgumentTypeError
-        raise refusal(
-            "excluded", f"{mask.dtype} of shape {mask.shape}", f"must be True or False for each of {count:,} candidates"
-        )
-
-
-def scalar_array(label: object) -> NDArray[Any]:
-    """Return a label as an array without axes; one that is itself a sequence stays whole."""
-    if isinstance(label, bool | int | float | str | np.generic):
-        return np.asarray(label)
-    whole = np.empty((), dtype=object)
-    whole[()] = label
-    return whole
-
-
 _FINITE = (
     "must be finite: a NaN or infinite utility would let the data decide which candidates are possible, "
     "which can reveal a person with certainty; exclude candidates publicly, with excluded="
 )
+# Stands for utilities in errors, which must not contain them.
+_NOT_SHOWN = refused("").value
+
+# The name of the mechanism and its source, and how the sensitivity of its utility begins.
+SELECTION = ("Exponential mechanism", "McSherry and Talwar, FOCS 2007, Theorem 6; Liu, arXiv 1602.06028 v5, Eqn exp")
+UTILITY = "the utility of a candidate moves by at most "
 
 
-def unread(utilities: ArrayLike) -> list[Any] | tuple[Any, ...] | NDArray[Any]:
+def as_sequence(utilities: ArrayLike) -> list[Any] | tuple[Any, ...] | NDArray[Any]:
     """Return utilities as a list, a tuple or an array, without reading the numbers."""
     if isinstance(utilities, list | tuple | np.ndarray):
         return utilities
-    array = None
-    if hasattr(utilities, "dtype"):
-        try:
-            array = np.asarray(utilities)
-        except Exception:
-            # Whatever an object raises when it is asked for its array could hold a value.
-            array = None
-    if array is None:
-        raise _refused_type("must be a list or an array of numbers")
-    return array
+    # Whatever an object raises when it is asked for its array could hold a value.
+    with suppress(Exception):
+        if hasattr(utilities, "dtype"):
+            return np.asarray(utilities)
+    raise ArgumentTypeError("utilities", _NOT_SHOWN, "must be a list or an array of numbers")
 
 
 def finite_numbers(utilities: list[Any] | tuple[Any, ...] | NDArray[Any]) -> NDArray[Any]:
@@ -137,36 +116,16 @@ def finite_numbers(utilities: list[Any] | tuple[Any, ...] | NDArray[Any]) -> NDA
         expected = error.expected
     if expected is not None:
         # Outside of the except clause, so that nothing hangs on it.
-        raise _refused_type(expected)
+        raise ArgumentTypeError("utilities", _NOT_SHOWN, expected)
     if numbers.ndim != 1:
-        raise _refused("must be numbers, not lists of them")
+        raise ArgumentError("utilities", _NOT_SHOWN, "must be numbers, not lists of them")
     if numbers.dtype == object:
         finite = all(isinstance(number, Rational) or math.isfinite(number) for number in numbers)
     else:
         finite = bool(np.isfinite(numbers).all())
     if not finite:
-        raise _refused(_FINITE)
+        raise ArgumentError("utilities", _NOT_SHOWN, _FINITE)
     return numbers
-
-
-def _refused(expected: str) -> ArgumentError:
-    """Return an error about the utilities that does not contain them."""
-    return ArgumentError("utilities", refused(expected).value, expected)
-
-
-def _refused_type(expected: str) -> ArgumentTypeError:
-    """Return an error about the type of the utilities that does not contain them."""
-    return ArgumentTypeError("utilities", refused(expected).value, expected)
-
-
-_PRECISION = 128
-
-# The name of the mechanism and its source, and how the sensitivity of its utility begins.
-SELECTION = (
-    "Exponential mechanism",
-    "McSherry and Talwar, FOCS 2007, Theorem 6; Liu, arXiv 1602.06028 v5, Eqn exp",
-)
-UTILITY = "the utility of a candidate moves by at most "
 
 
 def pure(goal: PureDP) -> PureDP:
@@ -243,22 +202,23 @@ class ExponentialMechanism:
 
     def __attrs_post_init__(self) -> None:
         if self.goal.neighbours not in (None, self.neighbours):
-            raise ArgumentError(
-                "goal", str(self.goal), f"the sensitivity is for {self.neighbours} neighbours; the two must agree"
-            )
-        if not isinstance(self.monotonic, bool):
-            raise ArgumentTypeError("monotonic", self.monotonic, "must be True or False")
+            expected = f"the sensitivity is for {self.neighbours} neighbours; the two must agree"
+            raise ArgumentError("goal", str(self.goal), expected)
+        _validate.boolean(monotonic=self.monotonic)
         if self.monotonic and self.neighbours != "add-remove":
-            raise ArgumentError(
-                "monotonic", True, "needs add-remove neighbours: replacing a person can both raise and lower utilities"
-            )
-        _require_near(self.goal.epsilon, self.sensitivity)
+            expected = "needs add-remove neighbours: replacing a person can both raise and lower utilities"
+            raise ArgumentError("monotonic", True, expected)
+        _rate(self.goal.epsilon, self.sensitivity, monotonic=self.monotonic)
 
     @_kept.default
     def _not_excluded(self) -> NDArray[np.intp] | None:
         if self.excluded is None:
             return None
-        require_mask(self.excluded, len(self.candidates))
+        mask, count = self.excluded, len(self.candidates)
+        if mask.dtype != np.bool_ or mask.shape != (count,):
+            expected = f"must be True or False for each of {count:,} candidates"
+            refusal = ArgumentError if mask.dtype == np.bool_ and mask.ndim == 1 else ArgumentTypeError
+            raise refusal("excluded", f"{mask.dtype} of shape {mask.shape}", expected)
         kept = np.flatnonzero(~self.excluded)
         if not kept.size:
             raise ArgumentError("excluded", "all of them", "must leave at least one candidate")
@@ -340,35 +300,28 @@ class ExponentialMechanism:
         bits = checked_source(source)
         with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
             entry = charge.commit()
-            return charged_to(self._select(utilities, bits), entry)
-
-    def _select(self, utilities: ArrayLike, bits: Source) -> Release:
-        rate = _rate(self.goal.epsilon, self.sensitivity, monotonic=self.monotonic)
-        weights = Weights.of(self._checked(utilities), rate)
-        place = select_candidate(weights, bits)
-        return self._released(place if self._kept is None else int(self._kept[place]), bits)
+            rate = _rate(self.goal.epsilon, self.sensitivity, monotonic=self.monotonic)
+            given = as_sequence(utilities)
+            shape = (len(given),) if isinstance(given, list | tuple) else given.shape
+            if shape != (len(self.candidates),):
+                expected = f"there must be one for each of {len(self.candidates):,} candidates"
+                raise ArgumentError("utilities", f"of shape {shape}", expected)
+            # Utilities of candidates that are excluded are not looked at.
+            if self._kept is not None:
+                given = [given[i] for i in self._kept] if isinstance(given, list | tuple) else given[self._kept]
+            place = select_candidate(Weights.of(finite_numbers(given), rate), bits)
+            label = self.candidates[place if self._kept is None else int(self._kept[place])]
+            # An array without axes; a label that is itself a sequence stays whole.
+            value = np.empty((), dtype=object)
+            value[()] = label
+            if isinstance(label, bool | int | float | str | np.generic):
+                value = np.asarray(label)
+            released = make_release(value, self.record, self.guarantee if is_private(bits) else None)
+            return charged_to(released, entry)
 
     def __repr__(self) -> str:
         sensitivity = rounded_up_text(self.sensitivity, 6)
         return f"<ExponentialMechanism of {self.guarantee}: {self.record}, sensitivity {sensitivity}>"
-
-    def _released(self, index: int, bits: Source) -> Release:
-        """Return the release of a candidate."""
-        return make_release(
-            scalar_array(self.candidates[index]), self.record, self.guarantee if is_private(bits) else None
-        )
-
-    def _checked(self, utilities: ArrayLike) -> NDArray[Any]:
-        """Return the utilities of the candidates that are not excluded, exactly; the others are not looked at."""
-        given = unread(utilities)
-        shape = (len(given),) if isinstance(given, list | tuple) else given.shape
-        if shape != (len(self.candidates),):
-            raise ArgumentError(
-                "utilities", f"of shape {shape}", f"there must be one for each of {len(self.candidates):,} candidates"
-            )
-        if self._kept is not None:
-            given = [given[i] for i in self._kept] if isinstance(given, list | tuple) else given[self._kept]
-        return finite_numbers(given)
 
 
 def selection_probabilities(
@@ -398,26 +351,20 @@ def selection_probabilities(
     [0.2119 0.2119 0.5761]
     """
     epsilon = _validate.positive(epsilon=epsilon)
-    numbers = finite_numbers(unread(utilities))
+    numbers = finite_numbers(as_sequence(utilities))
     if not numbers.size:
         raise ArgumentError("utilities", "none", "there must be at least one")
-    covering = _covering(sensitivity)
-    _require_near(epsilon, covering)
-    weights = Weights.of(numbers, _rate(epsilon, covering, monotonic=monotonic))
-    with BALLS, working_precision(_PRECISION):
-        enclosed = [weights.enclosed(i) for i in range(numbers.size)]
+    weights = Weights.of(numbers, _rate(epsilon, _covering(sensitivity), monotonic=monotonic))
+    with BALLS, working_precision(128):
+        enclosed = [weights.enclose(i) for i in range(numbers.size)]
         total = sum(enclosed)
         return np.array([float(weight / total) for weight in enclosed])
 
 
 def _rate(epsilon: float, sensitivity: float, *, monotonic: bool = False) -> Fraction:
-    """Return eps / (2 Delta), or eps / Delta for utilities that move to one side, exactly."""
-    return Fraction(epsilon) / ((1 if monotonic else 2) * Fraction(sensitivity))
-
-
-def _require_near(epsilon: float, sensitivity: float) -> None:
-    """Raise if the rate is too far from 1 to be computed with."""
-    if not 1 / MOST_RATE <= _rate(epsilon, sensitivity) <= MOST_RATE:
-        raise ArgumentError(
-            "sensitivity", sensitivity, f"is more than a factor of 2^1000 from epsilon = {epsilon!r}; change its unit"
-        )
+    """Return eps / (2 Delta), or eps / Delta for utilities that move to one side; raise if that is too far from 1."""
+    rate = Fraction(epsilon) / ((1 if monotonic else 2) * Fraction(sensitivity))
+    if not 1 / MOST_RATE <= rate <= MOST_RATE:
+        expected = f"is more than a factor of 2^1000 from epsilon = {epsilon!r}; change its unit"
+        raise ArgumentError("sensitivity", sensitivity, expected)
+    return rate

@@ -1,21 +1,30 @@
 """Private quantiles of the values of many cells: the Exponential mechanism on public steps, with intervals.
 
 ============  =========================================================================================================
-q_1 < ... q_m quantiles to release, decimals with at most six digits
+q_1 < ... q_m quantiles to release, decimals with at most six digits; q = a/b is one of them, or one of a part
 N             the last public step; values are steps 0, 1, ..., N
-n             rows of a cell
+S             positions of a step: position p is in step p // S, and the rows of one step lie evenly on its S positions
+part          the positions from lo to hi - 1 of a cell, and the rows on them, or the shares of rows
+n, B          rows of the part, and those before a position, in units of 1/S row
 c(q)          most that one row moves the error of a candidate: max(q, 1 - q) for add-remove, 1 for replace-one
 eps           what a cell may cost; a share of it is for the ends of intervals
 ============  =========================================================================================================
 
-One quantile is a step t, drawn with a probability proportional to exp(-eps x_t / (2 c)), x_t the error of the step in
-rows: by how many rows the number below t is too large, or that at or below t too
-small. As eps grows it is a step with at most q n rows below it and at least q n at or below it: the usual definition.
+One quantile is a step t, drawn with a probability proportional to exp(-eps x_t / (2 c)), where x_t is the error of the
+step in rows: max(0, B(first of t) - q n, q n - B(after t)). It is 0 exactly for the steps with at most q n rows below
+and at least q n rows at or below, which is the usual definition of a quantile.
 
 Several are drawn in one of two ways, whichever has the smaller error for cells of 1,000 rows, by the request alone.
 *Separately*: each with eps/m, and sorted. *By halves*: the middle quantile first, which splits the range, and the rows
 with it; then the quantiles of both halves side by side, each from the rows of its half. A node that has h levels of
-quantiles below and including it takes 1/h of what its path has left.
+quantiles below and including it takes 1/h of what its path has left. A part that is to be split draws a position, whose
+error is |B(p) - q n|: it splits the rows of its step as well, so that ties do not push the quantiles of the two halves
+aside.
+
+Claim (errors). One row more, of which the share x lies in the part, moves no error by more than x max(q, 1 - q). Proof:
+it adds x to n, and between 0 and x to B; so it moves B - q n by something between -q x and (1 - q) x; and the maximum
+of 0 and several numbers, or an absolute value, moves no more than they do. One row of which the share y lies in the
+part that replaces one of share x moves B - q n by at most max(q x + (1 - q) y, (1 - q) x + q y).
 
 Claim (add-remove). A cell costs at most eps. Proof: an error of a node moves by at most c times the share of the row in
 its part, so its loss is at most its epsilon times the share. The shares of the two halves of a part add up to that of
@@ -29,41 +38,15 @@ x = y = 1, which makes 1. Below it, it is at most max(q, 1 - q) (x + y), and wei
 so that a loss is at most epsilon (x + y)/2: the average of two averages over paths, as above. A row in another cell
 is a row less in one and one more in the other, each of which costs at most eps: here c is at least max(q, 1 - q).
 
-Claim (intervals). An interval holds all q-quantiles of its cell with a probability of at least 95 %, whatever the data
-are. Its share of eps is spent on a noisy histogram around the values; the proof is in the last section.
-
-Parts of the values of many cells, and the candidates for a quantile of each part
----------------------------------------------------------------------------------
+Intervals: a noisy histogram whose buckets grow with the distance from the released quantiles
+---------------------------------------------------------------------------------------------
 
 ==========  ======================================================================================================
-N           the last public step; values are steps 0, 1, ..., N
-S           positions of a step: position p is in step p // S, and E rows of one step lie evenly on its S positions
-part        the positions from lo to hi - 1 of a cell, and the rows on them, or the shares of rows
-n           rows of the part, in units of 1/S row
-B           rows of the part before a position, in units of 1/S row
-q = a/b     the quantile that is looked for in the part
-==========  ======================================================================================================
-
-A whole step t has the error max(0, B(first of t) - q n, q n - B(after t)): 0 exactly for the steps with at most q n
-rows below and at least q n rows at or below, which is the usual definition of a quantile. A position p has the error
-|B(p) - q n|. Positions are for parts that are to be split: p splits the rows of its step as well, so
-that ties do not push the quantiles of the two halves aside.
-
-Claim. One row more, of which the share x lies in the part, moves no error by more than x max(q, 1 - q). Proof: it adds
-x to n, and between 0 and x to B; so it moves B - q n by something between -q x and (1 - q) x; and the maximum of 0 and
-several numbers, or an absolute value, moves no more than they do. One row of which the share y lies in the part that
-replaces one of share x moves B - q n by at most max(q x + (1 - q) y, (1 - q) x + q y).
-
-Intervals of quantiles: a noisy histogram whose buckets grow with the distance from the released quantiles
-----------------------------------------------------------------------------------------------------------
-
-==========  ======================================================================================================
-v           the released quantiles of a cell
 x           a boundary: L(x) rows are below it
 J           number of buckets; j of them are below a boundary
 b           scale of the integer Laplace noise of a bucket: 1/eps' for add-remove, 2/eps' for replace-one
 Z(x)        (1 - q) L(x) - q (n - L(x)), negative where fewer than q n rows are below x
-z           the critical value of a boundary: its noisy Z is above the true one by more than z with at most 2.5 %
+z           the critical value of a boundary: its noisy Z is above the true one by more than z with at most 2.5%
 ==========  ======================================================================================================
 
 Boundaries are 1, 2, 4, ... steps away from each released quantile, on both sides, as far as the middle between two
@@ -71,10 +54,10 @@ of them. The buckets between them are a histogram on public boundaries: one row 
 at the first step and moves to the next boundary as long as that one's noisy Z is below -z; the upper end comes from
 the other side, as long as it is above z.
 
-Claim. An interval holds all q-quantiles of its cell with a probability of at least 95 %, whatever the data are, and
+Claim. An interval holds all q-quantiles of its cell with a probability of at least 95%, whatever the data are, and
 whatever was released before. Proof: the lower end is wrong only if it reached a boundary x with L(x) >= q n, so only if
 the noisy Z of the *first* such boundary was below -z. Which one that is does not depend on the noise of the histogram,
-and its true Z is at least 0: the probability is at most 2.5 %. All quantiles are at least as large as a boundary with
+and its true Z is at least 0: the probability is at most 2.5%. All quantiles are at least as large as a boundary with
 L(x) < q n. The upper end is alike: at x with L(x) > q n all quantiles are at most x - 1. So no count is needed, and
 nothing is lost by looking at many boundaries. It is conservative as far as boundaries are coarse (a factor of 2 in the
 distance from the released quantile) and as Z is above 0 at the first boundary that is wrong.
@@ -83,8 +66,8 @@ Critical values. The noise of Z is (1 - q) A - q B, with A and B sums of j and J
 Fourier transform, cut where less than 1e-12 is left. For a scale b above 8 they come from that of 8: integer Laplace
 noise is the difference of two exponentials rounded down, so it differs from real noise of the same scale by independent
 numbers of mean 0 between -1 and 1, whose weighted sum is above r = sqrt(2 log(2000) sum of the squared weights) with a
-probability of at most 0.05 % (Hoeffding); and real noise scales. So (b/8) (z + r) + r, with z the value for the scale 8
-at 2.4 %, is wide enough: about a fifth wider than it need be.
+probability of at most 0.05% (Hoeffding); and real noise scales. So (b/8) (z + r) + r, with z the value for the scale 8
+at 2.4%, is wide enough: about a fifth wider than it need be.
 
 References
 ----------
@@ -96,34 +79,31 @@ the Median", JSSAM 2022. Holohan et al., diffprivlib, issue 107, for what underf
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Self
+from typing import Self, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
 from ggdp import _validate
 from ggdp._rounding import rounded_up
 from ggdp.accounting.noise_guarantees import calibration_of_law
 from ggdp.errors import ArgumentError, ArgumentTypeError, CertificateError
 from ggdp.mechanisms.certified_noise import CertifiedNoise
-from ggdp.noise.entropy import checked_source
+from ggdp.noise.entropy import Integers, Source, checked_source
 from ggdp.noise.selection import CandidateRuns, select_in_cells
 from ggdp.privacy import Sensitivity
 from ggdp.privacy.guarantees import Neighbours, validated_neighbours
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.proofs.noise_law import NoiseLaw
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ggdp.noise.entropy import Source
-
+Pair: TypeAlias = tuple[Integers, Integers]
 
 # Errors then stay below 2^62 with b S of at most 2^26.
 MOST_ROWS = 1 << 36
@@ -143,12 +123,12 @@ class CellValues:
         How many rows have each of them.
     """
 
-    starts: NDArray[np.int64]
-    steps: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    starts: Integers
+    steps: Integers
+    rows: Integers
 
     @classmethod
-    def of(cls, cell: NDArray[np.int64], step: NDArray[np.int64], rows: NDArray[np.int64], *, cells: int) -> Self:
+    def of(cls, cell: Integers, step: Integers, rows: Integers, *, cells: int) -> Self:
         """Return the values of `cells` cells, from flat arrays sorted by cell and step, without repetition.
 
         Raises
@@ -182,42 +162,49 @@ class CellValues:
         """How many cells there are."""
         return int(self.starts.size - 1)
 
+    @property
+    def cell(self) -> Integers:
+        """The cell of each step."""
+        return np.repeat(np.arange(self.cells), np.diff(self.starts))
+
     def slice(self, first: int, last: int) -> CellValues:
         """Return the values of the cells from `first` to `last` - 1."""
         inside = slice(int(self.starts[first]), int(self.starts[last]))
         return CellValues(self.starts[first : last + 1] - self.starts[first], self.steps[inside], self.rows[inside])
 
 
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A quantile of a part: the `index`-th one, `above`/`below` of the rows of the part."""
+
+    index: int
+    above: int
+    below: int
+    divisor: int  # c, times `below`
+    epsilon: Fraction  # what it may cost
+    left: Node | None
+    right: Node | None  # None only if `left` is, too
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Part:
-    """A range of positions in each of some cells, and the steps that occur there.
+    """A range of positions in each of some cells, and the steps that occur there."""
 
-    Attributes
-    ----------
-    low, high : array of int64
-        The positions of cell c are those from ``low[c]`` to ``high[c] - 1``; there may be none.
-    cell, step, rows : array of int64
-        The steps that occur, sorted by cell and step: where, which, and how many rows have them in all.
-    positions : int
-        S, the positions of a step.
-    """
-
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    cell: NDArray[np.int64]
-    step: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    positions: int
+    low: Integers  # the positions of cell c are those from ``low[c]`` to ``high[c] - 1``; there may be none
+    high: Integers
+    # The steps that occur, sorted by cell and step: where, which, and how many rows have them in all.
+    cell: Integers
+    step: Integers
+    rows: Integers
+    positions: int  # S
 
     @classmethod
     def whole(cls, values: CellValues, steps: int, positions: int) -> Part:
         """Return all positions of all cells."""
-        cells = values.cells
-        cell = np.repeat(np.arange(cells), np.diff(values.starts))
-        high = np.full(cells, (steps + 1) * positions)
-        return cls(np.zeros(cells, dtype=np.int64), high, cell, values.steps, values.rows, positions)
+        low, high = np.zeros(values.cells, dtype=np.int64), np.full(values.cells, (steps + 1) * positions)
+        return cls(low, high, values.cell, values.steps, values.rows, positions)
 
-    def split(self, at: NDArray[np.int64]) -> tuple[Part, Part]:
+    def split(self, at: Integers) -> tuple[Part, Part]:
         """Return the parts before a position of each cell, and from it on."""
         first = self.step * self.positions
         before, after = first < at[self.cell], first + self.positions > at[self.cell]
@@ -225,196 +212,132 @@ class Part:
         right = Part(at, self.high, self.cell[after], self.step[after], self.rows[after], self.positions)
         return left, right
 
+    def spans(self) -> Pair:
+        """Return the first position of the part in each step that occurs, and the one after the last."""
+        first = np.maximum(self.step * self.positions, self.low[self.cell])
+        return first, np.minimum((self.step + 1) * self.positions, self.high[self.cell])
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Masses:
-    """Rows of a part in units of 1/S row: before and at each step that occurs, before the end of each cell."""
-
-    before: NDArray[np.int64]
-    at: NDArray[np.int64]
-    total: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, part: Part) -> _Masses:
-        first = np.maximum(part.step * part.positions, part.low[part.cell])
-        last = np.minimum((part.step + 1) * part.positions, part.high[part.cell])
-        at = part.rows * np.maximum(last - first, 0)
+    def masses(self) -> tuple[Integers, Integers, Integers]:
+        """Return the rows before and at each step that occurs and those of each cell, in units of 1/S row."""
+        first, after = self.spans()
+        at = self.rows * np.maximum(after - first, 0)
         ends = np.concatenate(([0], np.cumsum(at)))
-        bounds = np.searchsorted(part.cell, np.arange(part.low.size + 1))
-        return cls(ends[:-1] - ends[bounds[:-1]][part.cell], at, np.diff(ends[bounds]))
+        bounds = np.searchsorted(self.cell, np.arange(self.low.size + 1))
+        return ends[:-1] - ends[bounds[:-1]][self.cell], at, np.diff(ends[bounds])
 
 
-def drawn_steps(
-    part: Part,
-    above: NDArray[np.int64],
-    below: NDArray[np.int64],
-    rate: Fraction,
-    divisors: NDArray[np.int64],
-    source: Source,
-) -> NDArray[np.int64]:
-    """Return a step of the part of each cell, near its quantile above/below, by the errors of whole steps.
-
-    A step whose error is x rows has a weight of exp(-rate below x / divisor).
-    """
-    positions = part.positions
-    masses = _Masses.of(part)
-    target = above * masses.total
-    far = below[part.cell] * masses.before - target[part.cell]
-    errors = np.maximum(np.maximum(far, -far - below[part.cell] * masses.at), 0)
+def draw_steps(part: Part, node: Node, source: Source) -> Integers:
+    """Return a step of the part of each cell, near the quantile of a node, by the errors of whole steps."""
+    above, below = node.above, node.below
+    before, at, total = part.masses()
+    far = below * before - above * total[part.cell]
+    errors = np.maximum(np.maximum(far, -far - below * at), 0)
     # Where nothing is left of a part its end is the quantile.
-    first = part.low // positions
-    last = np.maximum((part.high - 1) // positions, first)
-    slots, ends = _slots(part.cell, part.low.size)
-    starts, gaps = _gaps(part.step, part.step + 1, first, last + 1, slots, ends)
-    sizes = np.zeros((gaps.size, 2), dtype=np.int64)
-    sizes[:, 0], sizes[slots, 1] = gaps, 1
-    all_errors = np.zeros_like(sizes)
-    all_errors[slots, 0], all_errors[slots, 1] = np.abs(far), errors
-    all_errors[ends, 0] = np.abs((below - above) * masses.total)
-    runs = _runs(sizes, all_errors, np.zeros_like(sizes), ends, rate, divisors * positions)
-    chosen, place = select_in_cells(runs, source)
-    slot, kind = np.divmod(chosen, 2)
-    return np.where(kind == 0, starts[slot] + place, starts[slot] + gaps[slot])
+    low = part.low // part.positions
+    high = np.maximum((part.high - 1) // part.positions, low) + 1
+    runs = [(np.ones_like(errors), errors, np.zeros_like(errors))]
+    gaps = np.abs(far), (below - above) * total
+    spans = part.step, part.step + 1
+    kind, place, start, stop, _ = _select(part, node, spans, (low, high), gaps, runs, source)
+    return np.where(kind == 0, start + place, stop)
 
 
-def drawn_positions(
-    part: Part,
-    above: NDArray[np.int64],
-    below: NDArray[np.int64],
-    rate: Fraction,
-    divisors: NDArray[np.int64],
-    source: Source,
-) -> NDArray[np.int64]:
-    """Return a position of the part of each cell, near its quantile above/below, by the errors of positions.
-
-    A position whose error is x rows has a weight of exp(-rate below x / divisor).
-    """
-    masses = _Masses.of(part)
-    target = above * masses.total
-    first = np.maximum(part.step * part.positions, part.low[part.cell])
-    last = np.minimum((part.step + 1) * part.positions, part.high[part.cell])
-    slots, ends = _slots(part.cell, part.low.size)
-    starts, gaps = _gaps(first, last, part.low, np.maximum(part.high, part.low + 1), slots, ends)
+def draw_positions(part: Part, node: Node, source: Source) -> Integers:
+    """Return a position of the part of each cell, near the quantile of a node, by the errors of positions."""
+    above, below = node.above, node.below
+    before, _, total = part.masses()
+    first, after = part.spans()
     # The first so many positions of a step have fewer than q n rows before them, and errors that fall.
-    growth = below[part.cell] * part.rows
-    needed = target[part.cell] - below[part.cell] * masses.before
-    falling = np.clip(-(-needed // growth), 0, last - first)
-    sizes = np.zeros((gaps.size, 3), dtype=np.int64)
-    sizes[:, 0], sizes[slots, 1], sizes[slots, 2] = gaps, falling, last - first - falling
-    errors, growths = np.zeros_like(sizes), np.zeros_like(sizes)
-    errors[slots, 0], errors[ends, 0] = np.abs(needed), np.abs((below - above) * masses.total)
-    errors[slots, 1], errors[slots, 2] = needed - growth * (falling - 1), growth * falling - needed
-    growths[slots, 1] = growths[slots, 2] = growth
-    runs = _runs(sizes, np.where(sizes > 0, errors, 0), growths, ends, rate, divisors * part.positions)
-    chosen, place = select_in_cells(runs, source)
-    slot, kind = np.divmod(chosen, 3)
-    after = starts[slot] + gaps[slot]
-    middle = after + sizes[slot, 1]
-    return np.choose(kind, [starts[slot] + place, middle - 1 - place, middle + place])
+    growth = below * part.rows
+    needed = above * total[part.cell] - below * before
+    falling = np.clip(-(-needed // growth), 0, after - first)
+    runs = [
+        (falling, needed - growth * (falling - 1), growth),
+        (after - first - falling, growth * falling - needed, growth),
+    ]
+    bounds = part.low, np.maximum(part.high, part.low + 1)
+    gaps = np.abs(needed), (below - above) * total
+    kind, place, start, stop, falls = _select(part, node, (first, after), bounds, gaps, runs, source)
+    return np.choose(kind, [start + place, stop + falls - 1 - place, stop + falls + place])
 
 
-def _slots(cell: NDArray[np.int64], cells: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the slot of each step that occurs, and that of the end of each cell, in their order."""
-    return np.arange(cell.size) + cell, np.searchsorted(cell, np.arange(cells), side="right") + np.arange(cells)
+def _select(
+    part: Part, node: Node, spans: Pair, bounds: Pair, gaps: Pair, runs: Sequence[tuple[Integers, ...]], source: Source
+) -> tuple[Integers, ...]:
+    """Draw a candidate of each cell: one in the gaps before, between and after steps, or of the runs of a step.
 
-
-def _gaps(
-    first: NDArray[np.int64],
-    after: NDArray[np.int64],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    ends: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the gap before each slot starts, and how long it is; steps that occur are from first to after."""
-    total = slots.size + ends.size
-    starts, stops = np.empty(total, dtype=np.int64), np.empty(total, dtype=np.int64)
-    stops[slots], stops[ends] = first, high
-    starts[slots + 1] = after
-    starts[np.append(0, ends[:-1] + 1)] = low
-    return starts, stops - starts
-
-
-def _runs(
-    sizes: NDArray[np.int64],
-    errors: NDArray[np.int64],
-    growth: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    rate: Fraction,
-    divisors: NDArray[np.int64],
-) -> CandidateRuns:
-    """Return the runs of slots, several in each."""
-    starts = np.append(0, ends + 1) * sizes.shape[1]
-    return CandidateRuns(starts, sizes.reshape(-1), errors.reshape(-1), growth.reshape(-1), rate, divisors)
+    A candidate whose error is x rows has a weight of exp(-epsilon below x / (2 divisor)), with the numbers of the node.
+    `spans` and `bounds` are the first candidate of each step and of each cell, and the one after the last. `gaps` are
+    the errors in the gap before each step, and in the last gap of each cell. Runs are (sizes, errors, growth) by step.
+    Returned are, for each cell: 0 for a gap and k for the k-th run of a step, the place in it, where the gap before the
+    step starts and stops, and the size of the first run of the step.
+    """
+    cells = np.arange(part.low.size)
+    # Each step that occurs has a slot for its gap and runs, and so has the end of each cell.
+    slots, ends = np.arange(part.cell.size) + part.cell, np.searchsorted(part.cell, cells, side="right") + cells
+    starts, stops = np.empty((2, slots.size + ends.size), dtype=np.int64)
+    stops[slots], stops[ends] = spans[0], bounds[1]
+    starts[slots + 1], starts[np.append(0, ends[:-1] + 1)] = spans[1], bounds[0]
+    kinds = 1 + len(runs)
+    sizes, errors, growth = np.zeros((3, starts.size, kinds), dtype=np.int64)
+    sizes[:, 0], errors[slots, 0], errors[ends, 0] = stops - starts, *gaps
+    for k, run in enumerate(runs, start=1):
+        sizes[slots, k], errors[slots, k], growth[slots, k] = run
+    first = np.append(0, ends + 1) * kinds
+    errors = np.where(sizes > 0, errors, 0)
+    rate, divisor = node.epsilon / 2, node.divisor * part.positions
+    offered = CandidateRuns(first, sizes.ravel(), errors.ravel(), growth.ravel(), rate, divisor)
+    chosen, place = select_in_cells(offered, source)
+    slot, kind = np.divmod(chosen, kinds)
+    return kind, place, starts[slot], stops[slot], sizes[slot, 1]
 
 
 MISSES = 0.025
-_LARGEST_SCALE = 8.0
 _ROUNDING_MISSES = 0.0005
 # Covers the roundings of floats, and what is cut off.
 _SLACK = 1e-9
-_HALVINGS = 10
 _KEY = 33
 
 
-def interval_ends(
-    cells: CellValues,
-    values: NDArray[np.int64],
-    fractions: tuple[Fraction, ...],
-    steps: int,
-    noise: CertifiedNoise,
-    source: Source,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the lower and upper ends of each cell and quantile, given the released values, by one noisy histogram."""
-    bounds = boundaries(values, steps)
-    counts = _histogram(cells, bounds, steps)
-    counts += noise.sample(counts.size, source).reshape(counts.shape)
-    below = np.cumsum(counts[:, :-1], axis=1).astype(np.float64)
-    total = counts.sum(axis=1, keepdims=True).astype(np.float64)
-    lower, upper = np.empty_like(values), np.empty_like(values)
-    everywhere = np.pad(bounds, ((0, 0), (1, 1)), constant_values=((0, 0), (0, steps + 1)))
-    for i, q in enumerate(fractions):
-        balance = below - float(q) * total
-        critical = critical_values(float(q), counts.shape[1], noise.calibration.law.scale)
-        passed = np.logical_and.accumulate(balance < -critical, axis=1).sum(axis=1)
-        lower[:, i] = np.take_along_axis(everywhere, passed[:, None], axis=1)[:, 0]
-        passed = np.logical_and.accumulate((balance > critical)[:, ::-1], axis=1).sum(axis=1)
-        last = everywhere.shape[1] - 1
-        upper[:, i] = np.take_along_axis(everywhere, last - passed[:, None], axis=1)[:, 0] - 1
-    return lower, upper
-
-
-def boundaries(values: NDArray[np.int64], steps: int) -> NDArray[np.int64]:
-    """Return the boundaries of each cell in increasing order, from 1 to `steps`; their number is public."""
+def boundaries(values: Integers, steps: int) -> Integers:
+    """Return the boundaries of each cell in increasing order, from 0 to `steps` + 1; their number is public."""
     rungs = 1 << np.arange(max(steps.bit_length(), 1))
     middles = (values[:, 1:] + values[:, :-1] + 1) // 2
-    first, last = np.zeros((values.shape[0], 1), dtype=np.int64), np.full((values.shape[0], 1), steps + 1)
-    low = np.concatenate((first, middles), axis=1)
-    high = np.concatenate((middles, last), axis=1)
+    ends = np.pad(middles, ((0, 0), (1, 1)), constant_values=((0, 0), (0, steps + 1)))
     # From v down to v - 1, v - 3, ...: also v itself and v + 1, the two sides of the step that was released.
-    down = np.maximum(values[:, :, None] + 1 - rungs[::-1], low[:, :, None])
-    up = np.minimum(values[:, :, None] + rungs, high[:, :, None])
-    found = np.concatenate((down, up), axis=2).reshape(values.shape[0], -1)
-    bounded: NDArray[np.int64] = np.clip(found, 0, steps + 1)
-    return bounded
+    down = np.maximum(values[:, :, None] + 1 - rungs[::-1], ends[:, :-1, None])
+    up = np.minimum(values[:, :, None] + rungs, ends[:, 1:, None])
+    found = np.clip(np.concatenate((down, up), axis=2).reshape(values.shape[0], -1), 0, steps + 1)
+    return np.pad(found, ((0, 0), (1, 1)), constant_values=((0, 0), (0, steps + 1)))
 
 
-def _histogram(cells: CellValues, bounds: NDArray[np.int64], steps: int) -> NDArray[np.int64]:
+def _histogram(cells: CellValues, bounds: Integers) -> Integers:
     """Return how many rows of each cell are between its boundaries."""
-    cell = np.repeat(np.arange(cells.cells), np.diff(cells.starts))
     below = np.concatenate(([0], np.cumsum(cells.rows)))
-    keys = (np.arange(cells.cells)[:, None] << _KEY) + np.pad(
-        bounds, ((0, 0), (1, 1)), constant_values=((0, 0), (0, steps + 1))
-    )
-    return np.diff(below[np.searchsorted((cell << _KEY) + cells.steps, keys)], axis=1)
+    keys = (np.arange(cells.cells)[:, None] << _KEY) + bounds
+    return np.diff(below[np.searchsorted((cells.cell << _KEY) + cells.steps, keys)], axis=1)
 
 
 @lru_cache(maxsize=64)
 def critical_values(q: float, buckets: int, scale: float) -> NDArray[np.float64]:
     """Return the critical value of each boundary between so many buckets."""
-    fine, j = min(scale, _LARGEST_SCALE), np.arange(1, buckets)
+    fine, j = min(scale, 8.0), np.arange(1, buckets)
     misses = MISSES if scale == fine else MISSES - 2.0 * _ROUNDING_MISSES
-    found = np.array([_critical(q, below, buckets - below, fine, misses) for below in j.tolist()])
+    ratio, found = math.exp(-1.0 / fine), np.empty(buckets - 1)
+    for below in j.tolist():
+        # A z with P((1 - q) A - q B > z) of at most `misses`, not much above the least.
+        place, mass = _sum_of_noise(below, fine)
+        other, chance = _sum_of_noise(buckets - below, fine)
+        # P(B < x), by the number of places below x.
+        cumulative = np.concatenate(([0.0], np.cumsum(chance)))
+        weight = math.hypot((1.0 - q) * below**0.5, q * (buckets - below) ** 0.5)
+        low, high = 0.0, 4.0 * (math.sqrt(2.0 * ratio) / (1.0 - ratio) * weight)
+        for _ in range(10):
+            middle = (low + high) / 2.0
+            reach = np.ceil(((1.0 - q) * place - middle) / q).astype(np.int64) - other[0]
+            missed = float(mass @ cumulative[np.clip(reach, 0, other.size)])
+            low, high = (low, middle) if missed <= misses - _SLACK else (middle, high)
+        found[below - 1] = high * (1.0 + _SLACK)
     if scale > fine:
         squares = (1.0 - q) ** 2 * j + q**2 * (buckets - j)
         rounding = np.sqrt(-2.0 * math.log(_ROUNDING_MISSES) * squares)
@@ -423,25 +346,8 @@ def critical_values(q: float, buckets: int, scale: float) -> NDArray[np.float64]
     return found
 
 
-def _critical(q: float, below: int, above: int, scale: float, misses: float) -> float:
-    """Return z with P((1 - q) A - q B > z) of at most `misses`, not much above the least."""
-    place, mass = _sum_of_noise(below, scale)
-    other, chance = _sum_of_noise(above, scale)
-    # P(B < x), by the number of places below x.
-    cumulative = np.concatenate(([0.0], np.cumsum(chance)))
-    ratio = math.exp(-1.0 / scale)
-    deviation = math.sqrt(2.0 * ratio) / (1.0 - ratio) * math.hypot((1.0 - q) * below**0.5, q * above**0.5)
-    low, high = 0.0, 4.0 * deviation
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        reach = np.ceil(((1.0 - q) * place - middle) / q).astype(np.int64) - other[0]
-        missed = float(mass @ cumulative[np.clip(reach, 0, other.size)])
-        low, high = (low, middle) if missed <= misses - _SLACK else (middle, high)
-    return high * (1.0 + _SLACK)
-
-
 @lru_cache(maxsize=512)
-def _sum_of_noise(count: int, scale: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _sum_of_noise(count: int, scale: float) -> tuple[Integers, NDArray[np.float64]]:
     """Return the places and masses of a sum of integer Laplace noises, but for 1e-12."""
     reach = 45.0 * scale + 10.0 * scale * math.sqrt(2.0 * count) + 50.0
     size = 1 << math.ceil(math.log2(2.0 * reach))
@@ -455,14 +361,8 @@ def _sum_of_noise(count: int, scale: float) -> tuple[NDArray[np.int64], NDArray[
 
 
 MOST_STEPS = 1 << 31
-# Fractions over one denominator, of at most six decimal digits.
-MOST_DENOMINATOR = 10**6
-_LEVEL = 0.95
-_TYPICAL_ROWS = 1000
-# b S is at most 2^26, and S at most 2^20.
 _MOST_POSITIONS = 1 << 20
-_MOST_PRODUCT = 1 << 26
-# Values of cells that are worked on together: few enough for a core's own cache.
+# Values of cells that are worked on together.
 _BLOCK = 1 << 14
 
 
@@ -475,60 +375,36 @@ class QuantileDraws:
     values : array of int64
         The released steps, not decreasing in a row.
     lower, upper : array of int64
-        95 % intervals, in steps.
+        95% intervals, in steps.
     known : array of bool
         Where an interval is less than the whole range. Elsewhere the cell may be empty for all that is known, and the
         value is as good as none.
     """
 
-    values: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
+    values: Integers
+    lower: Integers
+    upper: Integers
     known: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Block:
-    """Quantiles and ends of the cells that are worked on together."""
-
-    values: NDArray[np.int64]
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """A quantile of a part: the `index`-th one, `above`/`below` of the rows of the part, and what it may cost."""
-
-    index: int
-    above: int
-    below: int
-    epsilon: Fraction
-    left: _Node | None
-    right: _Node | None
 
 
 def _decimals(fractions: object) -> tuple[Fraction, ...]:
     """Return quantiles as exact fractions of the decimals that were written."""
     if isinstance(fractions, str) or not isinstance(fractions, Iterable):
         raise ArgumentTypeError("fractions", fractions, "must be a list of numbers above 0 and below 1")
-    found = tuple(_decimal(q) for q in fractions)
+    found: list[Fraction] = []
+    for q in fractions:
+        if isinstance(q, bool) or not isinstance(q, Fraction | Decimal | float | int | str | np.floating):
+            raise ArgumentTypeError("fractions", q, "must be numbers above 0 and below 1")
+        try:
+            exact = q if isinstance(q, Fraction | Decimal) else Decimal(q if isinstance(q, str) else repr(float(q)))
+            found.append(Fraction(exact))
+        except (InvalidOperation, ValueError, OverflowError):
+            raise ArgumentError("fractions", q, "must be numbers above 0 and below 1") from None
     if not found or any(not 0 < q < 1 for q in found) or any(a >= b for a, b in pairwise(found)):
         raise ArgumentError("fractions", fractions, "must be above 0 and below 1, each larger than the one before")
-    if math.lcm(*(q.denominator for q in found)) > MOST_DENOMINATOR:
+    if math.lcm(*(q.denominator for q in found)) > 10**6:
         raise ArgumentError("fractions", fractions, "must have at most six decimal digits")
-    return found
-
-
-def _decimal(q: object) -> Fraction:
-    if isinstance(q, Fraction | Decimal):
-        return Fraction(q)
-    if isinstance(q, bool) or not isinstance(q, float | int | str | np.floating):
-        raise ArgumentTypeError("fractions", q, "must be numbers above 0 and below 1")
-    try:
-        return Fraction(Decimal(q if isinstance(q, str) else repr(float(q))))
-    except (InvalidOperation, ValueError, OverflowError):
-        raise ArgumentError("fractions", q, "must be numbers above 0 and below 1") from None
+    return tuple(found)
 
 
 def _last_step(steps: object) -> int:
@@ -589,16 +465,14 @@ class QuantilePlan:
     epsilon: float = field(converter=_positive)
     neighbours: Neighbours = field(default="add-remove", converter=validated_neighbours)
     interval_share: Fraction = field(default=Fraction(1, 2), converter=_share)
-    _tree: _Node | None = field(init=False, repr=False, eq=False)
+    # The nodes of the whole range: the first of the way by halves, or one for each quantile that is drawn separately.
+    _roots: list[Node] = field(init=False, repr=False, eq=False)
 
-    @_tree.default
-    def _better_way(self) -> _Node | None:
-        """Return the first node of the way by halves, or None if quantiles are better drawn separately."""
-        parts = [0, *self._numerators, self._denominator]
-        tree = self._node(1, len(parts) - 1, parts, self._for_values)
-        assert tree is not None
-        apart, halves = self._apart_errors(), self._halves_errors(tree, _TYPICAL_ROWS)
-        return tree if max(halves) < max(apart) else None
+    @_roots.default
+    def _better_way(self) -> list[Node]:
+        first = self._node(1, len(self.fractions) + 1, (Fraction(0), *self.fractions, Fraction(1)), self._for_values)
+        assert first is not None
+        return min(self._apart(), [first], key=lambda roots: max(self._errors(roots, 1000)))
 
     @property
     def losses(self) -> tuple[CountedLoss, ...]:
@@ -608,20 +482,19 @@ class QuantilePlan:
     @property
     def levels(self) -> int:
         """How many epsilons the values are split into: levels by halves, or quantiles that are drawn separately."""
-        return len(self.fractions) if self._tree is None else _height(len(self.fractions))
+        return len(self._roots) * _height(len(self.fractions) // len(self._roots))
 
     def rank_errors(self, count: int) -> tuple[float, ...]:
-        """Return the plus-minus of each quantile in ranks, at 95 %, for a cell of so many rows.
+        """Return the plus-minus of each quantile in ranks, at 95%, for a cell of so many rows.
 
         For quantiles drawn separately it is a bound for every data set. By halves it adds up what the levels may do,
         with the logarithm of `count` for ties, and is as conservative.
         """
         rows = _validate.integer(count=count, at_least=0)
-        errors = self._apart_errors() if self._tree is None else self._halves_errors(self._tree, rows)
-        return tuple(min(error, float(rows)) for error in errors)
+        return tuple(min(error, float(rows)) for error in self._errors(self._roots, rows))
 
     def draw(self, cells: CellValues, source: Source | None = None) -> QuantileDraws:
-        """Return private quantiles of all cells, with 95 % intervals.
+        """Return private quantiles of all cells, with 95% intervals.
 
         Parameters
         ----------
@@ -636,61 +509,62 @@ class QuantilePlan:
         if cells.steps.size and int(cells.steps.max()) > self.steps:
             raise ArgumentError("cells", "these", f"must have steps of at most {self.steps:,}")
         noise = self.interval_noise()
-        parts = [self._draw(cells.slice(first, last), noise, bits) for first, last in _blocks(cells.starts)]
-        names = ("values", "lower", "upper")
-        values, lower, upper = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        blocks, first, sizes = [], 0, cells.starts + np.arange(cells.cells + 1)
+        while first < cells.cells:
+            # Few enough values for a core's own cache, or one cell. A cell without values still has runs of its own.
+            last = max(int(np.searchsorted(sizes, sizes[first] + _BLOCK, side="right")) - 1, first + 1)
+            blocks.append(self._draw(cells.slice(first, last), noise, bits))
+            first = last
+        values, lower, upper = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
         return QuantileDraws(values, lower, upper, (lower > 0) | (upper < self.steps))
 
-    def _draw(self, cells: CellValues, noise: CertifiedNoise, source: Source) -> _Block:
+    def _draw(self, cells: CellValues, noise: CertifiedNoise, source: Source) -> tuple[Integers, ...]:
+        """Return the values of cells that are worked on together, and their lower and upper ends."""
         values = np.empty((cells.cells, len(self.fractions)), dtype=np.int64)
-        if self._tree is None:
-            whole = Part.whole(cells, self.steps, 1)
-            for node in self._apart():
-                values[:, node.index] = self._of_node(node, whole, source, first=True)
-            values.sort(axis=1)
-        else:
-            self._by_halves(self._tree, Part.whole(cells, self.steps, self._positions), values, source, first=True)
-        lower, upper = interval_ends(cells, values, self.fractions, self.steps, noise, source)
-        return _Block(values, np.minimum(lower, values), np.maximum(upper, values))
+        positions = 1 if len(self._roots) == len(self.fractions) else self._positions
+        whole = Part.whole(cells, self.steps, positions)
+        for node in self._roots:
+            self._fill(node, whole, values, source)
+        # Those that are drawn separately come in any order.
+        values.sort(axis=1)
+        lower, upper = self._interval_ends(cells, values, noise, source)
+        return values, np.minimum(lower, values), np.maximum(upper, values)
 
-    def _by_halves(self, node: _Node, part: Part, values: NDArray[np.int64], source: Source, *, first: bool) -> None:
+    def _fill(self, node: Node, part: Part, values: Integers, source: Source) -> None:
         """Draw the quantile of a node, and those of both halves after it."""
-        if node.left is None and node.right is None:
-            values[:, node.index] = self._of_node(node, part, source, first=first)
+        if node.right is None:
+            values[:, node.index] = draw_steps(part, node, source)
             return
-        above, below = np.full(part.low.size, node.above), np.full(part.low.size, node.below)
-        divisors = np.full(part.low.size, self._divisor(node, first=first))
-        at = drawn_positions(part, above, below, node.epsilon / 2, divisors, source)
+        at = draw_positions(part, node, source)
         values[:, node.index] = at // part.positions
         for child, half in zip((node.left, node.right), part.split(at), strict=True):
             if child is not None:
-                self._by_halves(child, half, values, source, first=False)
+                self._fill(child, half, values, source)
 
-    def _of_node(self, node: _Node, part: Part, source: Source, *, first: bool) -> NDArray[np.int64]:
-        """Draw the quantile of a node among whole steps."""
-        above, below = np.full(part.low.size, node.above), np.full(part.low.size, node.below)
-        divisors = np.full(part.low.size, self._divisor(node, first=first))
-        return drawn_steps(part, above, below, node.epsilon / 2, divisors, source)
-
-    @property
-    def interval_scale(self) -> float:
-        """Scale of the integer Laplace noise of the histograms that intervals are from, rounded up."""
-        rows = 1 if self.neighbours == "add-remove" else 2
-        exact = rows / (Fraction(self.epsilon) * self.interval_share)
-        nearest = float(exact)
-        return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
+    def _interval_ends(self, cells: CellValues, values: Integers, noise: CertifiedNoise, source: Source) -> Pair:
+        """Return the lower and upper ends of each cell and quantile, given the released values."""
+        bounds = boundaries(values, self.steps)
+        counts = _histogram(cells, bounds)
+        counts += noise.sample(counts.size, source).reshape(counts.shape)
+        below = np.cumsum(counts[:, :-1], axis=1).astype(np.float64)
+        total = counts.sum(axis=1, keepdims=True).astype(np.float64)
+        lower, upper = np.empty_like(values), np.empty_like(values)
+        every, last = np.arange(values.shape[0]), bounds.shape[1] - 1
+        for i, q in enumerate(self.fractions):
+            balance = below - float(q) * total
+            critical = critical_values(float(q), counts.shape[1], noise.calibration.law.scale)
+            passed = np.logical_and.accumulate(balance < -critical, axis=1).sum(axis=1)
+            lower[:, i] = bounds[every, passed]
+            passed = np.logical_and.accumulate((balance > critical)[:, ::-1], axis=1).sum(axis=1)
+            upper[:, i] = bounds[every, last - passed] - 1
+        return lower, upper
 
     def interval_noise(self) -> CertifiedNoise:
-        """Return the noise of the histograms that intervals are from, if it is proved to cost no more than its share.
-
-        Raises
-        ------
-        CertificateError
-            If its scale is too small.
-        """
-        law = NoiseLaw(order=1.0, scale=self.interval_scale, support="integer")
+        """Return the Laplace noise of the histograms of intervals, if it is proved to cost no more than its share."""
+        epsilon, rows = Fraction(self.epsilon) * self.interval_share, 1 if self.neighbours == "add-remove" else 2
+        law = NoiseLaw(order=1.0, scale=rounded_up(rows / epsilon, of="scale"), support="integer")
         found = calibration_of_law(law, Sensitivity.histogram(neighbours=self.neighbours), delta=0.0)
-        if found.guarantee.epsilon > rounded_up(Fraction(self.epsilon) * self.interval_share, of="epsilon"):
+        if found.guarantee.epsilon > rounded_up(epsilon, of="epsilon"):
             raise CertificateError(f"noise of scale {law.scale!r} costs more than the intervals of quantiles may")
         return CertifiedNoise(found)
 
@@ -704,77 +578,60 @@ class QuantilePlan:
         return math.lcm(*(q.denominator for q in self.fractions))
 
     @property
-    def _numerators(self) -> list[int]:
-        return [int(q * self._denominator) for q in self.fractions]
-
-    @property
     def _positions(self) -> int:
-        """S, the positions of a step."""
-        return min(_MOST_POSITIONS, 1 << ((_MOST_PRODUCT // self._denominator).bit_length() - 1))
+        """S, the positions of a step: b S is at most 2^26, and S at most 2^20."""
+        return min(_MOST_POSITIONS, 1 << (((1 << 26) // self._denominator).bit_length() - 1))
 
-    def _node(self, first: int, last: int, parts: list[int], epsilon: Fraction) -> _Node | None:
+    def _node(self, first: int, last: int, parts: tuple[Fraction, ...], epsilon: Fraction) -> Node | None:
         """Return the node of the quantiles from `first` to `last` - 1 between those before and after them."""
         if first == last:
             return None
         middle = (first + last - 1) // 2
-        above, below = parts[middle] - parts[first - 1], parts[last] - parts[first - 1]
-        common = math.gcd(above, below)
+        share = (parts[middle] - parts[first - 1]) / (parts[last] - parts[first - 1])
+        above, below = share.as_integer_ratio()
         cost = epsilon / _height(last - first)
+        divisor = self._divisor(above, below, whole=last - first == len(self.fractions))
         left = self._node(first, middle, parts, epsilon - cost)
         right = self._node(middle + 1, last, parts, epsilon - cost)
-        return _Node(middle - 1, above // common, below // common, cost, left, right)
+        return Node(middle - 1, above, below, divisor, cost, left, right)
 
-    def _divisor(self, node: _Node, *, first: bool) -> int:
-        """Return c, times the denominator of the node's quantile."""
-        larger = max(node.above, node.below - node.above)
+    def _divisor(self, above: int, below: int, *, whole: bool) -> int:
+        """Return c for the quantile above/below of a whole cell, or of a part of it, times `below`."""
+        larger = max(above, below - above)
         if self.neighbours == "add-remove":
             return larger
-        return node.below if first else 2 * larger
+        return below if whole else 2 * larger
 
-    def _log_steps(self, epsilon: Fraction, divisor: int, below: int, chance: float, rows: int = 0) -> float:
-        """Return how many rows an error stays below, but for a chance; `rows` is 0 for the errors of whole steps."""
-        rate = float(epsilon * below / (2 * divisor))
-        return math.log(self.steps * (1.0 + rate * rows) / chance) / rate
-
-    def _apart(self) -> list[_Node]:
+    def _apart(self) -> list[Node]:
         """Return a node for each quantile, all of the whole range."""
-        epsilon = self._for_values / len(self.fractions)
-        return [_Node(i, a, self._denominator, epsilon, None, None) for i, a in enumerate(self._numerators)]
+        below, epsilon = self._denominator, self._for_values / len(self.fractions)
+        return [
+            Node(i, above, below, self._divisor(above, below, whole=True), epsilon, None, None)
+            for i, above in enumerate(int(q * below) for q in self.fractions)
+        ]
 
-    def _apart_errors(self) -> list[float]:
-        chance = 1.0 - _LEVEL
-        return [self._log_steps(n.epsilon, self._divisor(n, first=True), n.below, chance) for n in self._apart()]
-
-    def _halves_errors(self, tree: _Node, rows: int) -> list[float]:
+    def _errors(self, roots: list[Node], rows: int) -> list[float]:
+        """Return by how many ranks each quantile misses at most, but for 5%, in a cell of so many rows."""
         errors = [0.0] * len(self.fractions)
-        chance = (1.0 - _LEVEL) / _height(len(self.fractions))
+        chance = (1.0 - 0.95) / _height(len(errors) // len(roots))
 
-        def fill(node: _Node | None, before: float, after: float, *, first: bool) -> None:
+        def fill(node: Node | None, before: float, after: float) -> None:
             if node is None:
                 return
-            tied = 0 if node.left is None and node.right is None else rows
-            own = self._log_steps(node.epsilon, self._divisor(node, first=first), node.below, chance, tied)
+            rate = float(node.epsilon * node.below / (2 * node.divisor))
+            # Positions, which are drawn where a part is split, are more than steps.
+            choices = self.steps if node.right is None else self.steps * (1.0 + rate * rows)
+            own = math.log(choices / chance) / rate
             share = node.above / node.below
             errors[node.index] = own + (1.0 - share) * before + share * after
-            fill(node.left, before, errors[node.index], first=False)
-            fill(node.right, errors[node.index], after, first=False)
+            fill(node.left, before, errors[node.index])
+            fill(node.right, errors[node.index], after)
 
-        fill(tree, 0.0, 0.0, first=True)
+        for node in roots:
+            fill(node, 0.0, 0.0)
         return errors
 
 
 def _height(quantiles: int) -> int:
     """Return ceil(log2(quantiles + 1)): how many levels so many quantiles take."""
     return quantiles.bit_length()
-
-
-def _blocks(starts: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Return ranges of cells that have few enough values to be worked on together, or are one cell."""
-    blocks, first, cells = [], 0, starts.size - 1
-    while first < cells:
-        # A cell without values still has runs of its own.
-        room = np.searchsorted(starts[first:] + np.arange(cells + 1 - first), starts[first] + _BLOCK, side="right")
-        last = max(first + int(room) - 1, first + 1)
-        blocks.append((first, last))
-        first = last
-    return blocks

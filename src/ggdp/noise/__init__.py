@@ -1,6 +1,5 @@
 """Noise distributions, and exact draws of integer noise from a cryptographic stream keyed by the operating system."""
 
-from ggdp.noise.binomial import Binomial
 from ggdp.noise.bounded_law import (
     BoundaryInflatedGeneralizedGaussian,
     ErrorMoments,
@@ -8,11 +7,16 @@ from ggdp.noise.bounded_law import (
     boundary_inflated_moments,
     truncated_moments,
 )
-from ggdp.noise.bounded_noise import BoundaryInflatedIntegerNoise, TruncatedIntegerNoise
 from ggdp.noise.entropy import SecureSource, SeededSource, Source
 from ggdp.noise.generalized_gaussian import GeneralizedGaussian
 from ggdp.noise.integer_law import IntegerGeneralizedGaussian
-from ggdp.noise.integer_noise import ConditionalNoise, IntegerNoise
+from ggdp.noise.integer_noise import (
+    Binomial,
+    BoundaryInflatedIntegerNoise,
+    ConditionalNoise,
+    IntegerNoise,
+    TruncatedIntegerNoise,
+)
 
 __all__ = [
     "Binomial",

@@ -40,34 +40,27 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
 
 from ggdp import _validate
 from ggdp.errors import ArgumentTypeError, EntropyError, GgdpError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Integers: TypeAlias = NDArray[np.int64]
 
-    from cryptography.hazmat.primitives.ciphers import CipherContext
-    from numpy.typing import NDArray
-
-
-_KEY_BYTES = 32
-_COUNTER_BYTES = 16
-_SEED_BYTES = 64
+_KEY_BYTES, _COUNTER_BYTES, _SEED_BYTES = 32, 16, 64
 _REKEY_BYTES = 1 << 26
 _ZEROS = memoryview(bytes(1 << 16))
 _NO_NOISE = "no noise was drawn, and nothing can be released until randomness works again"
 
 
 class Source(Protocol):
-    """Interface of a source of random bits.
-
-    A custom source carries no guarantee, since ggdp cannot know who else knows its bits.
-    """
+    """Interface of a source of random bits. A custom one carries no guarantee: who else knows its bits is unknown."""
 
     def fill(self, buffer: NDArray[np.uint8]) -> int:
         """Overwrite the whole buffer with uniform random bytes and return how many were written."""
@@ -97,7 +90,7 @@ class _Stream:
     __slots__ = ("_cipher", "left", "process")
 
     def __init__(self, key: bytearray, counter: bytes) -> None:
-        self._cipher: CipherContext = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor()
+        self._cipher = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor()
         # The cipher holds its own expanded key by now.
         key[:] = bytes(len(key))
         self.left = _REKEY_BYTES
@@ -109,12 +102,6 @@ class _Stream:
             part = target[start : start + len(_ZEROS)]
             self._cipher.update_into(_ZEROS[: len(part)], part)
         self.left -= len(target)
-
-
-class _Streams(threading.local):
-    """The stream of the running thread."""
-
-    current: _Stream | None = None
 
 
 class SecureSource:
@@ -137,7 +124,8 @@ class SecureSource:
 
     def __init__(self, entropy: Callable[[int], bytes] = os.urandom) -> None:
         self._entropy = entropy
-        self._streams = _Streams()
+        # Its `current` is the stream of the running thread.
+        self._streams = threading.local()
         self._last = b""
 
     @property
@@ -157,7 +145,7 @@ class SecureSource:
         target = buffer.data
         written, wanted = 0, len(target)
         while written < wanted:
-            stream = self._streams.current
+            stream: _Stream | None = getattr(self._streams, "current", None)
             if stream is None or stream.left <= 0 or stream.process != _this_process():
                 stream = self._streams.current = self._keyed()
             stop = min(wanted, written + stream.left)
@@ -212,8 +200,8 @@ class SeededSource:
     def __repr__(self) -> str:
         return f"SeededSource(seed={self.seed})"
 
-    def __reduce__(self) -> tuple[Callable[[int], SeededSource], tuple[int]]:
-        return _seeded, (self.seed,)
+    def __reduce__(self) -> tuple[Callable[[], SeededSource], tuple[()]]:
+        return partial(SeededSource, seed=self.seed), ()
 
     def fill(self, buffer: NDArray[np.uint8]) -> int:
         """Overwrite the whole buffer with the next bytes of the seed's stream and return how many were written."""
@@ -225,19 +213,14 @@ class SeededSource:
 SECURE = SecureSource()
 
 
-def _seeded(seed: int) -> SeededSource:
-    return SeededSource(seed=seed)
-
-
 def checked_source(source: Source | None) -> Source:
     """Return the given source of random bits; by default that of the operating system."""
     if source is None:
         return SECURE
     if isinstance(source, type) or not callable(getattr(source, "fill", None)):
         # It may be data: only its type is shown.
-        shown = type(source).__name__
         expected = "must be a source of random bits, such as SeededSource(seed=1), or None"
-        raise ArgumentTypeError("source", shown, expected)
+        raise ArgumentTypeError("source", type(source).__name__, expected)
     return source
 
 
@@ -251,13 +234,7 @@ def is_private(source: Source) -> bool:
 
 
 def fill(buffer: NDArray[np.uint8], source: Source) -> None:
-    """Overwrite the whole buffer with random bytes, or raise.
-
-    Raises
-    ------
-    EntropyError
-        If the source fails or comes short.
-    """
+    """Overwrite the whole buffer with random bytes; raise an `EntropyError` if the source fails or comes short."""
     try:
         written = source.fill(buffer)
     except GgdpError:
@@ -283,20 +260,8 @@ def random_bits(source: Source, count: int) -> int:
     return int.from_bytes(buffer.tobytes(), "little")
 
 
-_WORD = 64
-
-
-def uniform_integers(
-    total: int | NDArray[np.int64], size: int, source: Source, *, word: int = _WORD
-) -> NDArray[np.int64]:
-    """Return independent uniform integers from 0 to total - 1, for a total, or one for each, of 1 to 2^63.
-
-    Examples
-    --------
-    >>> from ggdp import SecureSource
-    >>> bool((uniform_integers(10, 1000, SecureSource()) < 10).all())
-    True
-    """
+def uniform_integers(total: int | Integers, size: int, source: Source, *, word: int = 64) -> Integers:
+    """Return independent uniform integers from 0 to total - 1, for a total, or one for each, of 1 to 2^63."""
     above = np.broadcast_to(np.asarray(total, dtype=np.uint64), (size,))
     largest = np.uint64((1 << word) - 1)
     # The last word before the remainder: 2^word modulo the total is (largest % total + 1) % total.
@@ -310,15 +275,8 @@ def uniform_integers(
     return (drawn % above).astype(np.int64)
 
 
-def distinct_integers(total: int, size: int, source: Source, *, word: int = _WORD) -> NDArray[np.int64]:
-    """Return a set of `size` integers from 0 to total - 1, each as likely as any other, in increasing order.
-
-    Examples
-    --------
-    >>> from ggdp import SecureSource
-    >>> distinct_integers(5, 5, SecureSource()).tolist(), distinct_integers(10**18, 3, SecureSource()).size
-    ([0, 1, 2, 3, 4], 3)
-    """
+def distinct_integers(total: int, size: int, source: Source, *, word: int = 64) -> Integers:
+    """Return a set of `size` integers from 0 to total - 1, each as likely as any other, in increasing order."""
     if 2 * size > total:
         left = np.ones(total, dtype=np.bool_)
         left[distinct_integers(total, total - size, source, word=word)] = False

@@ -27,8 +27,9 @@ exponent, and in the variance b^2 Gamma(3/p) / Gamma(1/p) the arguments of Gamma
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from numbers import Real
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 from attrs import field, frozen
@@ -37,21 +38,13 @@ from numpy.typing import NDArray
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
 Floats: TypeAlias = NDArray[np.float64]
 Values = TypeVar("Values", float, Floats)
 
 # Below this x, e^-x is 1 to the last digit, so P(a, x) is x^a / Gamma(1 + a) = z / Gamma(1 + a).
 FLAT = 1e-17
-# SciPy's incomplete gamma functions are not evaluated nearer to the ends of the floats than this.
-SMALLEST_POWER = 1e-290
+# SciPy's incomplete gamma functions are not evaluated nearer to the ends of the floats than this, or x = 1e-290.
 SMALLEST_TAIL = 1e-280
-# Enough terms wherever Q(a, x) is below SMALLEST_TAIL: no float z has such a tail unless a is at most about 110.
-FRACTION_TERMS = 12
-NEWTON_STEPS = 4
 
 
 def real_numbers(**named: object) -> Floats:
@@ -129,24 +122,19 @@ def outside(p: float, b: float, t: Floats) -> Floats:
     return _upper(p, scaled_power(p, b, t), t / b)
 
 
-def log_outside(p: float, b: float, t: Floats) -> Floats:
-    """Return the logarithm of `outside`, far beyond where the probability itself is 0."""
-    return _log_upper(p, scaled_power(p, b, t), t / b)
-
-
 def _upper(p: float, x: Floats, z: Floats) -> Floats:
     """Return Q(1/p, x), where z = x^(1/p) is known even if x underflows."""
     from scipy.special import gammaincc
 
     a = 1.0 / p
-    tail = np.where(x < SMALLEST_POWER, 1.0 - z * math.exp(-math.lgamma(1.0 + a)), gammaincc(a, x))
+    tail = np.where(x < 1e-290, 1.0 - z * math.exp(-math.lgamma(1.0 + a)), gammaincc(a, x))
     far = tail < SMALLEST_TAIL
     tail[far] = np.exp(_log_far_upper(a, x[far]))
     return tail
 
 
 def _log_upper(p: float, x: Floats, z: Floats) -> Floats:
-    """Return log Q(1/p, x), where z = x^(1/p) is known even if x underflows."""
+    """Return log Q(1/p, x), far beyond where Q itself is 0."""
     tail = _upper(p, x, z)
     logarithm = np.log(tail)
     far = tail < SMALLEST_TAIL
@@ -157,7 +145,8 @@ def _log_upper(p: float, x: Floats, z: Floats) -> Floats:
 def _log_far_upper(a: float, x: Floats) -> Floats:
     """Return log Q(a, x) for an x far above a, from Legendre's continued fraction of Gamma(a, x) x^-a e^x."""
     fraction = np.zeros_like(x)
-    for k in range(FRACTION_TERMS, 0, -1):
+    # Enough terms wherever Q(a, x) is below SMALLEST_TAIL: no float z has such a tail unless a is at most about 110.
+    for k in range(12, 0, -1):
         fraction = k * (a - k) / (x + (2 * k + 1.0 - a) + fraction)
     logarithm = a * np.log(x) - x - math.lgamma(a) - np.log(x + (1.0 - a) + fraction)
     return np.where(np.isposinf(x), -np.inf, logarithm)
@@ -175,13 +164,11 @@ def distance(p: float, within: Floats, beyond: Floats) -> Floats:
     far = beyond < within
     x = np.where(far, gammainccinv(a, np.maximum(beyond, SMALLEST_TAIL)), gammaincinv(a, within))
     log_beyond = np.log(beyond)
-    for _ in range(NEWTON_STEPS):
+    for _ in range(4):
         log_slope = a * np.log(x) - x - math.lgamma(a)
         log_tail = _log_upper(p, x, x**a)
         step = np.where(
-            far,
-            (log_tail - log_beyond) * np.exp(log_tail - log_slope),
-            (within - gammainc(a, x)) * np.exp(-log_slope),
+            far, (log_tail - log_beyond) * np.exp(log_tail - log_slope), (within - gammainc(a, x)) * np.exp(-log_slope)
         )
         x = x * np.exp(np.where(np.isfinite(step), np.clip(step, -1.0, 1.0), 0.0))
     flat = within * _exp(math.lgamma(1.0 + a))
@@ -240,6 +227,14 @@ class GeneralizedGaussian:
     (1.221936453188, 1.010936176312)
     >>> noise.cdf(0.0), noise.isf(0.5), f"{noise.sf(17.0):.9g}"
     (0.5, 0.0, '5.01880444e-270')
+    >>> laplace = GeneralizedGaussian(order=1, scale=0.5, location=7.0)
+    >>> laplace.pdf(7.0), laplace.logpdf(107.0), laplace.logsf(5e5 + 7.0)
+    (1.0, -200.0, -1000000.6931471806)
+    >>> normal = GeneralizedGaussian(order=2, scale=2**0.5)
+    >>> normal.ppf(np.array([0.0, 0.025, 0.5, 1.0])), round(normal.isf(1e-300), 12)
+    (array([       -inf, -1.95996398,  0.        ,         inf]), 37.047096299361)
+    >>> round(normal.half_width(0.95), 12)
+    1.95996398454
     """
 
     order: float = field(converter=_any_order)
@@ -247,94 +242,41 @@ class GeneralizedGaussian:
     location: float = field(default=0.0, converter=checked_location)
 
     def pdf(self, x: Values) -> Values:
-        """Return the density at x.
-
-        Examples
-        --------
-        >>> GeneralizedGaussian(order=1, scale=0.5).pdf(0.0)
-        1.0
-        """
+        """Return the density at x."""
         return elementwise(lambda v: np.exp(self._log_density(v)), x)
 
     def logpdf(self, x: Values) -> Values:
-        """Return the logarithm of the density at x.
-
-        Examples
-        --------
-        >>> GeneralizedGaussian(order=1, scale=0.5).logpdf(100.0)
-        -200.0
-        """
+        """Return the logarithm of the density at x."""
         return elementwise(self._log_density, x)
 
     def cdf(self, x: Values) -> Values:
-        """Return the probability of at most x.
-
-        Examples
-        --------
-        >>> GeneralizedGaussian(order=3, scale=2.0, location=7.0).cdf(7.0)
-        0.5
-        """
+        """Return the probability of at most x."""
         return elementwise(lambda v: self._tail(self.location - v), x)
 
     def sf(self, x: Values) -> Values:
-        """Return the probability of more than x, with all its digits in the far tail.
-
-        Examples
-        --------
-        >>> f"{GeneralizedGaussian(order=1, scale=1.0).sf(690.0):.9e}"
-        '1.085869141e-300'
-        """
+        """Return the probability of more than x, with all its digits in the far tail."""
         return elementwise(lambda v: self._tail(v - self.location), x)
 
     def logcdf(self, x: Values) -> Values:
-        """Return the logarithm of the probability of at most x.
-
-        Examples
-        --------
-        >>> GeneralizedGaussian(order=1, scale=1.0).logcdf(-1e6)
-        -1000000.6931471806
-        """
+        """Return the logarithm of the probability of at most x, far beyond where the probability itself is 0."""
         return elementwise(lambda v: self._log_tail(self.location - v), x)
 
     def logsf(self, x: Values) -> Values:
-        """Return the logarithm of the probability of more than x.
-
-        Examples
-        --------
-        >>> GeneralizedGaussian(order=1, scale=1.0).logsf(1e6)
-        -1000000.6931471806
-        """
+        """Return the logarithm of the probability of more than x, far beyond where the probability itself is 0."""
         return elementwise(lambda v: self._log_tail(v - self.location), x)
 
     def ppf(self, q: Values) -> Values:
-        """Return the x with ``cdf(x) == q``, for levels in [0, 1].
-
-        Examples
-        --------
-        >>> GeneralizedGaussian(order=2, scale=2**0.5).ppf(np.array([0.0, 0.025, 0.5, 1.0]))
-        array([       -inf, -1.95996398,  0.        ,         inf])
-        """
+        """Return the x with ``cdf(x) == q``, for levels in [0, 1]."""
         return elementwise(lambda v: self.location - self._quantile(v), levels(q=q))
 
     def isf(self, q: Values) -> Values:
-        """Return the x with ``sf(x) == q``, for levels in [0, 1].
-
-        Examples
-        --------
-        >>> round(GeneralizedGaussian(order=2, scale=2**0.5).isf(1e-300), 12)
-        37.047096299361
-        """
+        """Return the x with ``sf(x) == q``, for levels in [0, 1]."""
         return elementwise(lambda v: self.location + self._quantile(v), levels(q=q))
 
     def half_width(self, level: Values) -> Values:
         """Return the half-width of the central interval that holds the law with probability `level`.
 
         It is the quantile of ``abs(X - location)``, for levels in [0, 1].
-
-        Examples
-        --------
-        >>> round(GeneralizedGaussian(order=1, scale=2.0).half_width(0.95), 12)
-        5.991464547108
         """
         return elementwise(lambda v: self.scale * distance(self.order, v, 1.0 - v), levels(level=level))
 
@@ -384,7 +326,9 @@ class GeneralizedGaussian:
 
     def _log_tail(self, t: Floats) -> Floats:
         """Return the logarithm of `_tail`."""
-        log_half = log_outside(self.order, self.scale, np.abs(t)) - math.log(2.0)
+        away = np.abs(t)
+        power = scaled_power(self.order, self.scale, away)
+        log_half = _log_upper(self.order, power, away / self.scale) - math.log(2.0)
         return np.where(t < 0.0, np.log1p(-np.exp(log_half)), log_half)
 
     def _quantile(self, q: Floats) -> Floats:

@@ -27,71 +27,58 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
 from flint import arb
+from numpy.typing import ArrayLike
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.noise.generalized_gaussian import checked_order, checked_scale, real_numbers
 from ggdp.proofs.tails import log_tail_sum, normaliser, partial_sum, tail, tail_sum, weight
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import ArrayLike, NDArray
-
-
 _PRECISIONS = (96, 192, 384, 768, 1536)
-# The float's guess is for these; beyond them the search goes on by doubling steps.
-_LEAST, _MOST = 1e-300, 0.49
+# Bits of a ball that make its middle a correctly rounded float but for rare ties.
+_ENOUGH_BITS = 60
+
+# A float for a number, an array of the same shape for an array.
+FloatOrArray: TypeAlias = Any
 
 
 def least_with_tail(order: float, scale: float, most: Callable[[], arb], *, at_least: int) -> int:
-    """Return the least integer k >= at_least with P(K >= k) <= q; the next one where no precision tells.
-
-    Parameters
-    ----------
-    order, scale : float
-        Order and scale of the noise.
-    most : callable
-        Encloses q, above 0, at the working precision.
-    at_least : int
-        The least integer that is asked about.
-
-    Examples
-    --------
-    >>> from flint import arb
-    >>> least_with_tail(1.0, 1.0, lambda: arb(0.025), at_least=0)
-    4
-    >>> least_with_tail(2.0, 3.0, lambda: arb(1), at_least=-9)
-    -9
-    """
+    """Return the least k >= at_least with P(K >= k) <= q, which `most` encloses; the next where no precision tells."""
 
     def passes(k: int) -> bool:
-        for bits in _PRECISIONS:
-            with BALLS, working_precision(bits):
-                excess = tail(order, scale, k) - most()
-            if excess > 0 or excess <= 0:
-                return bool(excess <= 0)
-        return False
+        return k >= at_least and _is_at_most_zero(lambda: tail(order, scale, k) - most(), otherwise=False)
 
     with BALLS, working_precision(_PRECISIONS[0]):
-        q = min(max(float(most().mid()), _LEAST), _MOST)
-    guess = scale * _standard_quantile(order, 2.0 * q)
-    return least_passing(lambda k: k >= at_least and passes(k), max(math.floor(guess), at_least))
+        # Beyond these the search goes on by doubling steps.
+        q = min(max(float(most().mid()), 1e-300), 0.49)
+    return least_passing(passes, max(math.floor(_upper_quantile(order, scale, q)), at_least))
 
 
-def _standard_quantile(order: float, q: float) -> float:
-    """Return about the x with P(|K| > x) = q for continuous noise of scale 1."""
+def _upper_quantile(order: float, scale: float, q: float) -> float:
+    """Return about the x with P(K > x) = q for continuous noise, q being at most 1/2."""
     if order == 1.0:
         # SciPy takes longer to load than all else that a small release needs.
-        return -math.log(q)
+        return scale * -math.log(2.0 * q)
     from scipy.special import gammainccinv
 
-    return math.pow(float(gammainccinv(1.0 / order, q)), 1.0 / order)
+    return scale * math.pow(float(gammainccinv(1.0 / order, 2.0 * q)), 1.0 / order)
+
+
+def _is_at_most_zero(value: Callable[[], arb], *, otherwise: bool) -> bool:
+    """Return whether a value is at most 0, or what is to be said where no precision tells."""
+    for bits in _PRECISIONS:
+        with BALLS, working_precision(bits):
+            ball = value()
+        if ball > 0 or ball <= 0:
+            return bool(ball <= 0)
+    return otherwise
 
 
 def least_passing(passes: Callable[[int], bool], guess: int) -> int:
@@ -108,18 +95,6 @@ def least_passing(passes: Callable[[int], bool], guess: int) -> int:
     return high
 
 
-# A float for a number, an array of the same shape for an array.
-FloatOrArray: TypeAlias = Any
-
-_PRECISION = 96
-_MAXIMUM_PRECISION = 1536
-# Bits of a ball that make its middle a correctly rounded float but for rare ties.
-_ENOUGH_BITS = 60
-# Between neighbours no farther apart than this, adding terms is cheaper than a new tail.
-_NEAR = 48
-_LEAST_FLOAT = math.ulp(0.0)
-
-
 @frozen(kw_only=True)
 class IntegerGeneralizedGaussian:
     """The law P(K = k) proportional to exp(-(|k| / scale)^order) on all integers.
@@ -131,119 +106,63 @@ class IntegerGeneralizedGaussian:
     scale : float
         Scale b, above 0. The standard deviation is `std`.
 
+    Notes
+    -----
+    Probabilities are for an integer or an array of integers, quantiles for levels strictly between 0 and 1.
+
     Examples
     --------
     >>> law = IntegerGeneralizedGaussian(order=2, scale=3.0)
-    >>> round(law.pmf(0), 12), round(law.std, 12)
-    (0.188063194516, 2.12132034356)
-    >>> law.sf(120) < 1e-300
-    True
+    >>> round(law.pmf(0), 12), round(law.std, 12), law.cdf(-1) + law.cdf(0)
+    (0.188063194516, 2.12132034356, 1.0)
+    >>> law.sf(120) < 1e-300, law.logsf(2999), law.logsf(2999) == law.logcdf(-3000)
+    (True, -1000001.670..., True)
+    >>> law.ppf(0.5), law.ppf([0.025, 0.975]), law.isf(1e-300)
+    (0, array([-4,  4]), 78)
     """
 
     order: float = field(converter=checked_order)
     scale: float = field(converter=checked_scale)
 
     def pmf(self, k: ArrayLike) -> FloatOrArray:
-        """Return P(K = k) for an integer or an array of integers.
-
-        Examples
-        --------
-        >>> IntegerGeneralizedGaussian(order=50, scale=1.5).pmf(0)
-        0.3333333336818...
-        """
+        """Return P(K = k)."""
         return self._each(k, lambda points: [_nearest(self._mass(j)) for j in points], sign_matters=False)
 
     def logpmf(self, k: ArrayLike) -> FloatOrArray:
-        """Return the logarithm of P(K = k) for an integer or an array of integers.
+        """Return the logarithm of P(K = k)."""
 
-        Examples
-        --------
-        >>> law = IntegerGeneralizedGaussian(order=2, scale=2.0)
-        >>> law.logpmf(0) - law.logpmf(200)
-        10000.0
-        """
+        def logarithm(j: int) -> arb:
+            return -((arb(abs(j)) / arb(self.scale)) ** arb(self.order)) - normaliser(self.order, self.scale).log()
 
-        def values(points: list[int]) -> list[float]:
-            return [_nearest(lambda j=j: _log_mass(self.order, self.scale, j)) for j in points]  # type: ignore[misc]
-
-        return self._each(k, values, sign_matters=False)
+        return self._each(k, lambda points: [_nearest(partial(logarithm, j)) for j in points], sign_matters=False)
 
     def cdf(self, k: ArrayLike) -> FloatOrArray:
-        """Return P(K <= k) for an integer or an array of integers.
-
-        Examples
-        --------
-        >>> law = IntegerGeneralizedGaussian(order=3, scale=4.0)
-        >>> law.cdf(-1) + law.cdf(0)
-        1.0
-        """
+        """Return P(K <= k)."""
         # By symmetry P(K <= k) = P(K >= -k), which keeps both far tails accurate.
         return self._each(k, lambda points: self._tails([-j for j in reversed(points)])[::-1])
 
     def sf(self, k: ArrayLike) -> FloatOrArray:
-        """Return P(K > k) for an integer or an array of integers, accurate in the far tail.
-
-        Examples
-        --------
-        >>> round(IntegerGeneralizedGaussian(order=1, scale=1.0).sf(699) * math.exp(700) * (1 + math.exp(-1)), 12)
-        1.0
-        """
+        """Return P(K > k), accurate in the far tail."""
         return self._each(k, lambda points: self._tails([j + 1 for j in points]))
 
     def logcdf(self, k: ArrayLike) -> FloatOrArray:
-        """Return the logarithm of P(K <= k) for an integer or an array of integers, far beyond where P itself is 0.
-
-        Examples
-        --------
-        >>> law = IntegerGeneralizedGaussian(order=2, scale=3.0)
-        >>> law.logcdf(-3000), law.cdf(-3000)
-        (-1000001.670..., 0.0)
-        """
+        """Return the logarithm of P(K <= k), far beyond where P itself is 0."""
         return self._each(k, lambda points: [self._log_tail(-j) for j in points])
 
     def logsf(self, k: ArrayLike) -> FloatOrArray:
-        """Return the logarithm of P(K > k) for an integer or an array of integers, far beyond where P itself is 0.
-
-        Examples
-        --------
-        >>> law = IntegerGeneralizedGaussian(order=2, scale=3.0)
-        >>> law.logsf(2999) == law.logcdf(-3000)
-        True
-        """
+        """Return the logarithm of P(K > k), far beyond where P itself is 0."""
         return self._each(k, lambda points: [self._log_tail(j + 1) for j in points])
 
     def isf(self, q: ArrayLike) -> FloatOrArray:
-        """Return the least integer k with P(K > k) <= q, for levels strictly between 0 and 1.
-
-        Unlike ``ppf(1 - q)`` it is exact for the smallest q.
-
-        Examples
-        --------
-        >>> law = IntegerGeneralizedGaussian(order=2, scale=3.0)
-        >>> law.isf(0.5), law.isf(1e-300)
-        (0, 78)
-        """
-        return self._quantiles(q, self._upper_quantile)
+        """Return the least integer k with P(K > k) <= q, also for the smallest q, unlike ``ppf(1 - q)``."""
+        return self._quantiles(q, lambda level, k: tail(self.order, self.scale, k + 1) - arb(level), sign=1)
 
     def ppf(self, q: ArrayLike) -> FloatOrArray:
-        """Return the least integer k with P(K <= k) >= q, for levels strictly between 0 and 1.
-
-        Examples
-        --------
-        >>> law = IntegerGeneralizedGaussian(order=2, scale=2.0**40)
-        >>> law.ppf(0.5), law.ppf(0.975) == -law.ppf(0.025)
-        (0, True)
-        """
-        return self._quantiles(q, self._quantile)
+        """Return the least integer k with P(K <= k) >= q."""
+        return self._quantiles(q, lambda level, k: arb(level) - tail(self.order, self.scale, -k), sign=-1)
 
     def quantile(self, q: ArrayLike) -> FloatOrArray:
-        """Return `ppf(q)`.
-
-        Examples
-        --------
-        >>> IntegerGeneralizedGaussian(order=1, scale=1.0).quantile(0.9)
-        1
-        """
+        """Return `ppf(q)`."""
         return self.ppf(q)
 
     @property
@@ -279,14 +198,7 @@ class IntegerGeneralizedGaussian:
         return _between(lambda: tail(self.order, self.scale, k))
 
     def pmf_enclosure(self, k: int) -> tuple[float, float]:
-        """Return two floats with P(K = k) between them, proved in ball arithmetic.
-
-        Examples
-        --------
-        >>> lower, upper = IntegerGeneralizedGaussian(order=3, scale=10.0).pmf_enclosure(-7)
-        >>> 0 < lower < upper < lower * (1 + 1e-15)
-        True
-        """
+        """Return two floats with P(K = k) between them, proved in ball arithmetic."""
         return _between(self._mass(_integer(k)))
 
     def _mass(self, k: int) -> Callable[[], arb]:
@@ -304,7 +216,8 @@ class IntegerGeneralizedGaussian:
             total, last = arb(0), None
             # Upwards in |k|, tails would shrink by subtraction; downwards they grow by adding.
             for j in points:
-                if last is None or last - j > _NEAR:
+                # Between neighbours that are no farther apart, adding terms is cheaper than a new tail.
+                if last is None or last - j > 48:
                     total = tail_sum(p, b, j)
                 else:
                     total += partial_sum(p, b, j, last - 1)
@@ -313,13 +226,13 @@ class IntegerGeneralizedGaussian:
 
         positive = [k for k in points if k >= 1]
         mirrored = [1 - k for k in points if k <= 0]
-        with BALLS, working_precision(_PRECISION):
+        with BALLS, working_precision(_PRECISIONS[0]):
             right = list(balls(positive[::-1]))[::-1]
             left = [1 - ball for ball in balls(mirrored)]
         return [
             float(ball)
             if ball.rel_accuracy_bits() >= _ENOUGH_BITS
-            else _nearest(lambda k=k: tail(self.order, self.scale, k))  # type: ignore[misc]
+            else _nearest(partial(tail, self.order, self.scale, k))
             for k, ball in zip(points, left + right, strict=True)
         ]
 
@@ -333,36 +246,20 @@ class IntegerGeneralizedGaussian:
 
         return _nearest(value)
 
-    def _quantiles(self, q: ArrayLike, quantile: Callable[[float], int]) -> FloatOrArray:
-        """Apply `quantile` to the distinct levels of `q`."""
+    def _quantiles(self, q: ArrayLike, excess: Callable[[float, int], arb], *, sign: int) -> FloatOrArray:
+        """Return for each level the least k with an excess of 0, or not told from it; `sign` < 0 if it rises with q."""
         levels = real_numbers(q=q)
         if not np.all((levels > 0.0) & (levels < 1.0)):
             raise ArgumentError("q", q, "levels must be above 0 and below 1")
+
+        def least(level: float) -> int:
+            guess = _upper_quantile(self.order, self.scale, min(level, 1.0 - level))
+            first = math.floor(math.copysign(guess, sign * (0.5 - level)))
+            return least_passing(lambda k: _is_at_most_zero(lambda: excess(level, k), otherwise=True), first)
+
         unique, where = np.unique(levels, return_inverse=True)
-        found = [quantile(float(level)) for level in unique]
-        if levels.ndim == 0:
-            return found[0]
-        return np.array(found, dtype=np.int64)[where].reshape(levels.shape)
-
-    def _upper_quantile(self, q: float) -> int:
-        """Return the least k with T(k + 1) <= q; at a level where no precision tells, T(k + 1) = q passes."""
-        from scipy.special import gammainccinv
-
-        def passes(k: int) -> bool:
-            return _sign(lambda: tail(self.order, self.scale, k + 1) - arb(q)) <= 0
-
-        distance = self.scale * float(gammainccinv(1.0 / self.order, 2.0 * min(q, 1.0 - q))) ** (1.0 / self.order)
-        return least_passing(passes, math.floor(math.copysign(distance, 0.5 - q)))
-
-    def _quantile(self, q: float) -> int:
-        """Return the least k with T(-k) = P(K <= k) >= q, by doubling steps and a bisection from a float's guess."""
-        from scipy.special import gammainccinv
-
-        def passes(k: int) -> bool:
-            return _sign(lambda: tail(self.order, self.scale, -k) - arb(q)) >= 0
-
-        distance = self.scale * float(gammainccinv(1.0 / self.order, 2.0 * min(q, 1.0 - q))) ** (1.0 / self.order)
-        return least_passing(passes, math.floor(math.copysign(distance, q - 0.5)))
+        found = [least(level) for level in unique.tolist()]
+        return np.array(found, dtype=np.int64)[where].reshape(levels.shape) if levels.ndim else found[0]
 
     def _each(
         self, k: ArrayLike, values: Callable[[list[int]], list[float]], *, sign_matters: bool = True
@@ -375,9 +272,10 @@ class IntegerGeneralizedGaussian:
         if points.size == 0:
             return np.zeros(points.shape)
         if points.dtype.kind not in "iu":
-            points = _integers(points)
-        distinct = points if sign_matters else abs(points)
-        unique, where = np.unique(distinct, return_inverse=True)
+            # Whole numbers of any size, as Python's integers.
+            whole = [int(x) if isinstance(x, float) and x.is_integer() else x for x in points.flat]
+            points = np.array([_integer(x) for x in whole], dtype=object).reshape(points.shape)
+        unique, where = np.unique(points if sign_matters else abs(points), return_inverse=True)
         result = np.array(values([int(j) for j in unique]))[where].reshape(points.shape)
         return result if points.ndim else float(result)
 
@@ -390,27 +288,14 @@ def _integer(k: object) -> int:
     return int(k)
 
 
-def _integers(points: NDArray[Any]) -> NDArray[Any]:
-    """Return an array of whole numbers, of any size, as Python integers."""
-    return np.array(
-        [_integer(int(x) if isinstance(x, float) and x.is_integer() else x) for x in points.flat], dtype=object
-    ).reshape(points.shape)
-
-
-def _log_mass(p: float, b: float, k: int) -> arb:
-    """Enclose log P(K = k)."""
-    return -((arb(abs(k)) / arb(b)) ** arb(p)) - normaliser(p, b).log()
-
-
 def _sharp(value: Callable[[], arb]) -> arb:
     """Return the ball at the least precision that makes it narrow, or too small for a float to tell from 0."""
-    bits = _PRECISION
-    while True:
+    for bits in _PRECISIONS:
         with BALLS, working_precision(bits):
             ball = value()
-        if ball.rel_accuracy_bits() >= _ENOUGH_BITS or abs(ball) < _LEAST_FLOAT or bits >= _MAXIMUM_PRECISION:
-            return ball
-        bits *= 2
+        if ball.rel_accuracy_bits() >= _ENOUGH_BITS or abs(ball) < math.ulp(0.0):
+            break
+    return ball
 
 
 def _nearest(value: Callable[[], arb]) -> float:
@@ -422,15 +307,3 @@ def _between(value: Callable[[], arb]) -> tuple[float, float]:
     """Return the ends of a narrow ball around a probability, as floats within [0, 1]."""
     ball = _sharp(value)
     return max(lower_float(ball), 0.0), min(upper_float(ball), 1.0)
-
-
-def _sign(value: Callable[[], arb]) -> int:
-    """Return the sign of a value, or 0 if no precision up to the maximum tells it from 0."""
-    bits = _PRECISION
-    while bits <= _MAXIMUM_PRECISION:
-        with BALLS, working_precision(bits):
-            ball = value()
-        if ball > 0 or ball < 0:
-            return 1 if ball > 0 else -1
-        bits *= 2
-    return 0

@@ -50,80 +50,100 @@ VIII (squeezing); Marsaglia and Tsang, "The Ziggurat Method" (2000), for accepti
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
-from ggdp.noise.entropy import fill, random_words
+from ggdp.noise.entropy import Integers, Source, fill, random_words
 from ggdp.noise.table import BATCH, CHUNK, UNDECIDED, is_below, precision_from, reach
 from ggdp.proofs.tails import partial_sum, tail_sum
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from ggdp.noise.entropy import Source
-
 
 # Fewer draws are all compared.
 FEW = 64
 ROUNDING = 2.0**-29
-_SLOT_BITS = 16
-_BLOCK_BITS = 9
-_WORD = 64
-# The blocks reach to where the weight has fallen to e^-20: a draw beyond takes longer, and should not be seen to.
+# The blocks reach to where the weight has fallen to e^-20: a draw beyond takes longer, and should be rare.
 _DEPTH = 20.0
-# A block is cut into four parabolas.
-_CELL_BITS = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Envelope:
-    """Slots over the integers from `start` on, or over all of them. Made by `ggdp.noise.rejection`."""
+    """Slots over the integers k with |k| >= `start`: the positive ones, or for a start of 0 those of both signs.
 
-    # The law.
-    order: float
-    scale: float
-    start: int  # where |k| starts; 0 for the two-sided law
-    two_sided: bool  # whether negative integers are drawn too
-    stop: int | None  # the largest |k| of a law that ends; there are no far slots then
-    width_bits: int  # m
-    height: float  # M
-    bases: NDArray[np.int64]  # for each slot, the least integer of its block
-    levels: NDArray[np.float64]  # for each slot, its level j; infinite for slots that are always rejected
-    quick: NDArray[np.int64]  # the same as `bases` where the level is accepted at once, else `UNDECIDED`
-    far_slots: range  # the slots of the values beyond the last block
-    far_start: int  # where these start
-    # What their level is compared with, in place of M f, and within what of it a comparison does not decide.
-    far_height: float
-    far_error: float
-    cell_bits: int  # the cells are 2^cell_bits wide
-    # For each cell the coefficients of the parabola that M f is compared with, in shares of the cell.
-    parabolas: NDArray[np.float64]
-    errors: NDArray[np.float64]  # for each cell, within what of the parabola a comparison does not decide
-    # How many bits pick a slot, and how many bits of V are read at first.
-    slot_bits: int
-    word: int
-    beyond: Callable[[], Envelope]  # returns the envelope of the law from `far_start` on
+    The largest |k| is `stop`, for the law given that it is no larger. There are 2^slot_bits slots, about 2^block_bits
+    blocks on a side, and `word` bits of V are read at first.
+    """
 
-    @property
-    def compared(self) -> float:
-        """How often a draw is not accepted at once, as a share of all draws."""
-        return float(np.mean(self.quick == UNDECIDED))
+    def __init__(
+        self,
+        order: float,
+        scale: float,
+        *,
+        start: int = 0,
+        two_sided: bool = False,
+        stop: int | None = None,
+        slot_bits: int = 16,
+        block_bits: int = 9,
+        word: int = 64,
+    ) -> None:
+        self.order, self.scale, self.start, self.two_sided, self.stop = order, scale, start, two_sided, stop
+        self.slot_bits, self.block_bits, self.word = slot_bits, block_bits, word
+        span = max(reach(order, scale, start, _DEPTH), 1.0)
+        if stop is not None:
+            span = min(span, float(stop - start + 1))
+        self.width_bits = max(math.frexp(span)[1] - 1 - block_bits, 0)  # m
+        count = max(math.ceil(math.ldexp(span, -self.width_bits)), 1)
+        # Beyond the last block, the values from here on share the far slots; a law that stops before has none.
+        self.far_start = start + (count << self.width_bits)
+        sides = 2 if two_sided else 1
+        with BALLS, working_precision(precision_from(order, scale, start, 64)):
+            tops = [weight(order, scale, start, start + (i << self.width_bits)) for i in range(count + 1)]
+            far = self._far_sum()
+            self.height = _height([float(top) for top in tops[:-1]], upper_float(far), sides, 1 << slot_bits)  # M
+            needed = [math.ceil(upper_float(arb(self.height) * top)) for top in tops[:-1]]
+            sure = [math.floor(lower_float(arb(self.height) * top)) for top in tops[1:]]
+            if stop is not None:
+                # A block that reaches beyond the stop has to be looked at.
+                sure = [level if start + ((i + 1) << self.width_bits) <= stop else 0 for i, level in enumerate(sure)]
+            far_height = arb(self.height) * far
+            far_needed = math.ceil(upper_float(far_height))
+            # Cells are 2^cell_bits wide: a block is cut into four.
+            self.cell_bits = max(self.width_bits - 2, 1)
+            # For each cell the coefficients of the parabola that M f is compared with, in shares of the cell, and
+            # within what of it a comparison does not decide: V is known to its first bits, M f and the rest to floats.
+            self.parabolas, self.errors = _parabolas(
+                order, scale, start, count << self.width_bits, self.cell_bits, self.height
+            )
+            self.errors += ROUNDING + 2.0**-word
+        # What the level of a far slot is compared with, in place of M f, and within what of it that does not decide.
+        self.far_height = float(far_height)
+        self.far_error = float(far_height.rad().upper()) + ROUNDING + 2.0**-word
+        right = start + (np.arange(count, dtype=np.int64) << self.width_bits)
+        blocks = np.concatenate([right, -right - (1 << self.width_bits)]) if two_sided else right
+        runs = np.array(needed * sides)
+        regular = int(runs.sum())
+        self.far_slots = range(regular, regular + far_needed)
+        # For each slot the least integer of its block, and its level j: infinite for slots that are always rejected.
+        self.bases = np.full(1 << slot_bits, start, dtype=np.int64)
+        self.bases[:regular] = np.repeat(blocks, runs)
+        self.levels = np.full(1 << slot_bits, np.inf)
+        self.levels[:regular] = np.arange(regular) - np.repeat(np.cumsum(runs) - runs, runs)
+        self.levels[regular : self.far_slots.stop] = np.arange(far_needed)
+        # The same as `bases` where the level is accepted at once.
+        self.quick = np.full(1 << slot_bits, UNDECIDED)
+        at_once = self.levels[:regular] < np.repeat(np.array(sure * sides), runs)
+        self.quick[:regular][at_once] = self.bases[:regular][at_once]
 
-    def draw(self, out: NDArray[np.int64], source: Source) -> None:
+    def draw(self, out: Integers, source: Source) -> None:
         """Overwrite a flat array with draws."""
         for start in range(0, out.size, BATCH):
             part = out[start : start + BATCH]
-            undecided, slots, places = self._accepted_at_once(part, source)
+            undecided, slots, places = self._accept_at_once(part, source)
             # Once even if nothing is left to compare but spare trials, so that the time does not reveal it.
             while slots.size:
-                kept, values = self._compared(slots, places, source)
+                kept, values = self._compare(slots, places, source)
                 tried = undecided.size
                 part[undecided[kept[:tried]]] = values[:tried][kept[:tried]]
                 undecided = undecided[~kept[:tried]]
@@ -133,36 +153,33 @@ class Envelope:
                 undecided = undecided[spare.size :]
                 if not undecided.size:
                     break
-                slots, places = self._picked(undecided.size + _spares(undecided.size), source)
+                slots, places = self._pick(undecided.size + _spares(undecided.size), source)
 
-    def _accepted_at_once(
-        self, out: NDArray[np.int64], source: Source
+    def _accept_at_once(
+        self, out: Integers, source: Source
     ) -> tuple[NDArray[np.intp], NDArray[np.uint16], NDArray[np.integer]]:
         """Overwrite a flat array where a look-up decides; return the rest of it, and its and spare slots and places."""
         spare = _spares(out.size)
         if out.size < FEW:
-            return np.arange(out.size), *self._picked(out.size + spare, source)
-        undecided: list[NDArray[np.intp]] = []
-        slots: list[NDArray[np.uint16]] = []
-        places: list[NDArray[np.integer]] = []
+            return np.arange(out.size), *self._pick(out.size + spare, source)
+        found: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
         for start in range(0, out.size, CHUNK):
             part = out[start : start + CHUNK]
             last = start + CHUNK >= out.size
-            some_slots, some_places = self._picked(part.size + spare * last, source)
-            np.take(self.quick, some_slots[: part.size], out=part, mode="clip")
+            slots, places = self._pick(part.size + spare * last, source)
+            np.take(self.quick, slots[: part.size], out=part, mode="clip")
             # The spare ones are at the end, and all of them are chosen.
-            chosen = np.ones(some_slots.size, dtype=np.bool_)
+            chosen = np.ones(slots.size, dtype=np.bool_)
             np.equal(part, UNDECIDED, out=chosen[: part.size])
-            part += some_places[: part.size]
+            part += places[: part.size]
             indices = np.flatnonzero(chosen)
-            undecided.append(indices[: indices.size - spare * last] + start)
-            slots.append(some_slots[indices])
-            places.append(some_places[indices])
-        if len(undecided) == 1:
-            return undecided[0], slots[0], places[0]
-        return np.concatenate(undecided), np.concatenate(slots), np.concatenate(places)
+            found.append((indices[: indices.size - spare * last] + start, slots[indices], places[indices]))
+        if len(found) == 1:
+            return found[0]
+        undecided, slots, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return undecided, slots, places
 
-    def _picked(self, count: int, source: Source) -> tuple[NDArray[np.uint16], NDArray[np.integer]]:
+    def _pick(self, count: int, source: Source) -> tuple[NDArray[np.uint16], NDArray[np.integer]]:
         """Return slots and places in their blocks."""
         width = 2 if self.width_bits <= 16 else 4 if self.width_bits <= 32 else 8
         buffer = np.empty((2 + width) * count, dtype=np.uint8)
@@ -179,9 +196,9 @@ class Envelope:
             places[:] = 0
         return slots, places.view(np.int64) if width == 8 else places
 
-    def _compared(
+    def _compare(
         self, slots: NDArray[np.uint16], places: NDArray[np.integer], source: Source
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    ) -> tuple[NDArray[np.bool_], Integers]:
         """Return which of the slots and places are accepted, and their integers."""
         words = random_words(source, slots.size) >> np.uint64(64 - self.word)
         levels = self.levels[slots]
@@ -197,35 +214,41 @@ class Envelope:
             errors[np.abs(values) > self.stop] = -1.0
         for i in np.flatnonzero(np.abs(gaps) <= errors):
             x = None if int(slots[i]) in self.far_slots else abs(int(values[i]))
-            kept[i] = self._accepted(x, int(levels[i]), int(words[i]), source)
+            kept[i] = self._accepts(x, int(levels[i]), int(words[i]), source)
         far = far[kept[far]]
         if far.size:
-            kept[far], values[far] = self._far_draws(far.size, source)
+            kept[far], values[far] = self._draw_far(far.size, source)
         return kept, values
 
-    def _parabola(self, distance: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _parabola(self, distance: Integers) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return M f by its parabolas at distances from the start, and what that can be off."""
         cell = distance >> self.cell_bits
         share = (distance & ((1 << self.cell_bits) - 1)) * 2.0**-self.cell_bits
         start, slope, bend = self.parabolas[:, cell]
         return start + share * (slope + share * bend), self.errors[cell]
 
-    def _accepted(self, x: int | None, level: int, numerator: int, source: Source) -> bool:
+    def _accepts(self, x: int | None, level: int, numerator: int, source: Source) -> bool:
         """Decide level + V < M f(x), or for the far values (None) the same with their sum, in ball arithmetic."""
 
         def height() -> arb:
-            if x is not None:
-                return arb(self.height) * weight(self.order, self.scale, self.start, x)
-            far = far_sum(self.order, self.scale, self.start, self.far_start, self.stop, self.two_sided)
-            return arb(self.height) * (far / arb(2) ** self.width_bits)
+            value = self._far_sum() if x is None else weight(self.order, self.scale, self.start, x)
+            return arb(self.height) * value
 
         precision = partial(precision_from, self.order, self.scale, self.start)
         return is_below(height, level, source, numerator=numerator, word=self.word, precision=precision)
 
-    def _far_draws(self, count: int, source: Source) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    def _far_sum(self) -> arb:
+        """Enclose the sum of f from `far_start` on, over both sides if there are two, in blocks."""
+        p, b, stop = self.order, self.scale, self.stop
+        total = tail_sum(p, b, self.far_start) if stop is None else partial_sum(p, b, self.far_start, stop)
+        both = (2 if self.two_sided else 1) * total * ((arb(self.start) / arb(b)) ** arb(p)).exp()
+        return both / arb(2) ** self.width_bits
+
+    def _draw_far(self, count: int, source: Source) -> tuple[NDArray[np.bool_], Integers]:
         """Return draws given that they are beyond the last block, and which of them to keep."""
         values = np.empty(count, dtype=np.int64)
-        self.beyond().draw(values, source)
+        bits = {"slot_bits": self.slot_bits, "block_bits": self.block_bits, "word": self.word}
+        envelope(self.order, self.scale, start=self.far_start, stop=self.stop, **bits).draw(values, source)
         if not self.two_sided:
             return np.ones(count, dtype=np.bool_), values
         negative = (random_words(source, count) & np.uint64(1)).astype(np.bool_)
@@ -234,109 +257,17 @@ class Envelope:
         return kept, np.where(negative, -values, values)
 
 
+envelope = lru_cache(maxsize=32)(Envelope)
+
+
 def weight(p: float, b: float, start: int, x: int) -> arb:
     """Enclose f(x)."""
     return ((arb(start) / arb(b)) ** arb(p) - (arb(x) / arb(b)) ** arb(p)).exp()
 
 
-def far_sum(p: float, b: float, start: int, far_start: int, stop: int | None, two_sided: bool) -> arb:
-    """Enclose the sum of f from `far_start` on, up to a stop if there is one, twice for both sides."""
-    total = tail_sum(p, b, far_start) if stop is None else partial_sum(p, b, far_start, stop)
-    return (2 if two_sided else 1) * total * ((arb(start) / arb(b)) ** arb(p)).exp()
-
-
 def _spares(count: int) -> int:
     """Return how many trials to make beside `count`, so that one round is nearly always enough."""
     return count // 32 + 16
-
-
-@lru_cache(maxsize=32)
-def envelope(
-    order: float,
-    scale: float,
-    *,
-    start: int = 0,
-    two_sided: bool = False,
-    stop: int | None = None,
-    slot_bits: int = _SLOT_BITS,
-    block_bits: int = _BLOCK_BITS,
-    word: int = _WORD,
-) -> Envelope:
-    """Return the envelope of the law of the integers from `start` >= 0 on, or of all of them.
-
-    Parameters
-    ----------
-    order, scale : float
-        The law.
-    start : int, default 0
-        Where it starts.
-    two_sided : bool, default False
-        Whether it is the law of all integers; `start` is then 0.
-    stop : int, optional
-        The largest |k|, for the law given that it is no larger.
-    slot_bits, block_bits, word : int
-        How many slots there are, about how many blocks on a side, and how many bits of V are read at first.
-    """
-    span = max(reach(order, scale, start, _DEPTH), 1.0)
-    if stop is not None:
-        span = min(span, float(stop - start + 1))
-    width_bits = max(math.frexp(span)[1] - 1 - block_bits, 0)
-    count = max(math.ceil(math.ldexp(span, -width_bits)), 1)
-    far_start = start + (count << width_bits)
-    with BALLS, working_precision(precision_from(order, scale, start, 64)):
-        tops = [weight(order, scale, start, start + (i << width_bits)) for i in range(count + 1)]
-        far = far_sum(order, scale, start, far_start, stop, two_sided) / arb(2) ** width_bits
-        sides = 2 if two_sided else 1
-        height = _height([float(top) for top in tops[:-1]], upper_float(far), sides, 1 << slot_bits)
-        needed = [math.ceil(upper_float(arb(height) * top)) for top in tops[:-1]]
-        sure = [math.floor(lower_float(arb(height) * top)) for top in tops[1:]]
-        if stop is not None:
-            # A block that reaches beyond the stop has to be looked at.
-            sure = [level if start + ((i + 1) << width_bits) <= stop else 0 for i, level in enumerate(sure)]
-        far_height = arb(height) * far
-        far_needed = math.ceil(upper_float(far_height))
-        cell_bits = max(width_bits - _CELL_BITS, 1)
-        parabolas, errors = _parabolas(order, scale, start, count << width_bits, cell_bits, height)
-        # V is known to its first bits, and M f and a comparison to floats.
-        errors += ROUNDING + 2.0**-word
-    right = start + (np.arange(count, dtype=np.int64) << width_bits)
-    left = -right - (1 << width_bits)
-    blocks = np.concatenate([right, left]) if two_sided else right
-    runs = np.array(needed * sides)
-    regular = int(runs.sum())
-    bases = np.full(1 << slot_bits, start, dtype=np.int64)
-    bases[:regular] = np.repeat(blocks, runs)
-    levels = np.full(1 << slot_bits, np.inf)
-    levels[:regular] = np.arange(regular) - np.repeat(np.cumsum(runs) - runs, runs)
-    far_slots = range(regular, regular + far_needed)
-    levels[far_slots.start : far_slots.stop] = np.arange(far_needed)
-    quick = np.full(1 << slot_bits, UNDECIDED)
-    at_once = levels[:regular] < np.repeat(np.array(sure * sides), runs)
-    quick[:regular][at_once] = bases[:regular][at_once]
-    return Envelope(
-        order=order,
-        scale=scale,
-        start=start,
-        two_sided=two_sided,
-        stop=stop,
-        width_bits=width_bits,
-        height=height,
-        bases=bases,
-        levels=levels,
-        quick=quick,
-        far_slots=far_slots,
-        far_start=far_start,
-        far_height=float(far_height),
-        far_error=float(far_height.rad().upper()) + ROUNDING + 2.0**-word,
-        cell_bits=cell_bits,
-        parabolas=parabolas,
-        errors=errors,
-        slot_bits=slot_bits,
-        word=word,
-        beyond=lambda: envelope(
-            order, scale, start=far_start, stop=stop, slot_bits=slot_bits, block_bits=block_bits, word=word
-        ),
-    )
 
 
 def _height(tops: list[float], far: float, sides: int, slots: int) -> float:

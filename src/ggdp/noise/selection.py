@@ -80,34 +80,26 @@ from __future__ import annotations
 import math
 import numbers
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from flint import arb, fmpq
+from numpy.typing import NDArray
 
 from ggdp._balls import BALLS, working_precision
-from ggdp.noise.entropy import random_bits, uniform_integers
+from ggdp.noise.entropy import Integers, Source, random_bits, uniform_integers
 from ggdp.noise.table import is_below
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from ggdp.noise.entropy import Source
-
 
 MOST_CANDIDATES = 1 << 31
 # Rates beyond it, or below its inverse, could leave the range of floats.
 MOST_RATE = Fraction(2) ** 1000
 ERROR = 2.0**-50
 
-_BITS = 61
-_WORD = 128
 _SPARE_BITS = 64
 # Elements that stay in a core's own cache while they are worked on.
 _BLOCK = 1 << 14
@@ -133,10 +125,9 @@ class Weights:
             utilities = exact
         return cls(utilities, _fraction(utilities.max()), rate)
 
-    def enclosed(self, i: int) -> arb:
+    def enclose(self, i: int) -> arb:
         """Enclose w_i at the working precision."""
-        x = self.rate * (self.top - _fraction(self.utilities[i]))
-        return (-_ball(x)).exp()
+        return (-_ball(self.rate * (self.top - _fraction(self.utilities[i])))).exp()
 
     def floats(self) -> NDArray[np.float64]:
         """Return floats within `ERROR` of the weights."""
@@ -145,60 +136,39 @@ class Weights:
         with np.errstate(all="ignore"):
             for start in range(0, weights.size, _BLOCK):
                 part = slice(start, start + _BLOCK)
-                weights[part] = decay(self._exponents(self.utilities[part]))
+                utilities = self.utilities[part]
+                if utilities.dtype == object:
+                    # Beyond 64 all weights are taken as e^-64.
+                    exact = [min(self.rate * (self.top - utility), 2 * _FARTHEST) for utility in utilities]
+                    exponents = np.array([float(x) for x in exact])
+                elif utilities.dtype.kind == "f":
+                    # The difference of two floats may be too large for one; that of their halves is not.
+                    exponents = (0.5 * float(self.top) - 0.5 * utilities) * (2.0 * float(self.rate))
+                else:
+                    # Differences of integers are below 2^64, and exact modulo 2^64.
+                    top = np.uint64(int(self.top) % (1 << 64))
+                    exponents = (top - utilities.view(np.uint64)).astype(np.float64) * float(self.rate)
+                weights[part] = decay(exponents)
         return weights
 
-    def _exponents(self, utilities: NDArray[Any]) -> NDArray[np.float64]:
-        """Return floats near the x_i of some utilities."""
-        if utilities.dtype == object:
-            return np.array([_nearest_float(self.rate * (self.top - utility)) for utility in utilities])
-        rate = float(self.rate)
-        if utilities.dtype.kind == "f":
-            # The difference of two floats may be too large for one; that of their halves is not.
-            halves: NDArray[np.float64] = (0.5 * float(self.top) - 0.5 * utilities) * (2.0 * rate)
-            return halves
-        # Differences of integers are below 2^64, and exact modulo 2^64.
-        top = np.uint64(int(self.top) % (1 << 64))
-        return (top - utilities.view(np.uint64)).astype(np.float64) * rate
 
-
-def select_candidate(weights: Weights, source: Source, *, bits: int = _BITS, word: int = _WORD) -> int:
-    """Return a candidate, drawn with a probability exactly proportional to its weight.
-
-    Parameters
-    ----------
-    weights : Weights
-        The weights of the candidates.
-    source : Source
-        Where random bits come from.
-    bits : int, default 61
-        All units together are at most about 2^bits.
-    word : int, default 128
-        How many random bits are read at a time, a multiple of 8.
-
-    Examples
-    --------
-    >>> from ggdp import SecureSource
-    >>> weights = Weights.of(np.array([0.0, 1.0, -1e9]), Fraction(1, 2))
-    >>> select_candidate(weights, SecureSource()) in (0, 1)
-    True
-    """
+def select_candidate(weights: Weights, source: Source, *, bits: int = 61, word: int = 128) -> int:
+    """Return a candidate, drawn exactly by its weight, of about 2^bits units; `word` is a multiple of 8."""
     shares, m, margin = _shares(weights.floats(), bits)
-    sums = [int(shares[start : start + _BLOCK].sum()) for start in range(0, shares.size, _BLOCK)]
-    below = [0, *accumulate(sums)]
+    below = [0, *accumulate(int(shares[start : start + _BLOCK].sum()) for start in range(0, shares.size, _BLOCK))]
     undecided = 2 * margin + 1
     while True:
         unit = _uniform(below[-1] + shares.size * undecided, source, word)
         if unit < below[-1]:
             block = bisect_right(below, unit) - 1
-            part = np.cumsum(shares[block * _BLOCK : (block + 1) * _BLOCK])
-            return block * _BLOCK + int(np.searchsorted(part, unit - below[block], side="right"))
+            units = np.cumsum(shares[block * _BLOCK : (block + 1) * _BLOCK])
+            return block * _BLOCK + int(np.searchsorted(units, unit - below[block], side="right"))
         i, level = divmod(unit - below[-1], undecided)
-        if _is_accepted(partial(weights.enclosed, i), int(shares[i]) + level, m, source, word):
+        if _is_accepted(partial(weights.enclose, i), int(shares[i]) + level, m, source, word):
             return i
 
 
-def _shares(weights: NDArray[np.float64], bits: int) -> tuple[NDArray[np.int64], int, int]:
+def _shares(weights: NDArray[np.float64], bits: int) -> tuple[Integers, int, int]:
     """Return the integers a_i, in the memory of the float weights, and m, and the margin with c = 2 margin + 1.
 
     With f the float weight, a_i = max(floor(2^m f) - margin, 0), where the margin is at least 2^m ERROR.
@@ -209,8 +179,7 @@ def _shares(weights: NDArray[np.float64], bits: int) -> tuple[NDArray[np.int64],
     shares = weights.view(np.int64)
     for start in range(0, shares.size, _BLOCK):
         part = slice(start, start + _BLOCK)
-        units = (weights[part] * 2.0**m).astype(np.int64)
-        np.maximum(units - margin, 0, out=shares[part])
+        np.maximum((weights[part] * 2.0**m).astype(np.int64) - margin, 0, out=shares[part])
     return shares, m, margin
 
 
@@ -237,10 +206,8 @@ def _uniform(total: int, source: Source, word: int) -> int:
 
 
 def decay(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return e^-x for floats of at least 0, off by less than 2^-52 (and e^-64 beyond 64).
-
-    With x = k (log 2)/64 + r it is 2^(-k/64) e^-r, the first from a table and the second a polynomial.
-    """
+    """Return e^-x for floats of at least 0, off by less than 2^-52 (and e^-64 beyond 64)."""
+    # With x = k (log 2)/64 + r it is 2^(-k/64) e^-r, the first from a table and the second a polynomial.
     table, high, low = _powers()
     x = np.minimum(x, _FARTHEST)
     k = np.rint(x * (1.0 / (high + low)))
@@ -275,19 +242,8 @@ def _fraction(value: Any) -> Fraction:  # noqa: ANN401 - a number of Python or N
     return Fraction(float(value))
 
 
-def _nearest_float(x: Fraction) -> float:
-    try:
-        return float(x)
-    except OverflowError:
-        return math.inf
-
-
 TOLERANCE = 2.0**-36
 
-# All units of all cells are at most about 2^62.
-_RUN_BITS = 62
-_RUN_WORD = 64
-_LONG_WORD = 128
 # Beyond this exponent floats are upper bounds only.
 _FAR = 63.0
 _SMALL = 2.0**-10
@@ -298,32 +254,23 @@ class CandidateRuns:
     """The runs of candidates of some cells, cell after cell."""
 
     # The runs of cell c are those from ``starts[c]`` to ``starts[c + 1] - 1``; each cell has a candidate.
-    starts: NDArray[np.int64]
-    sizes: NDArray[np.int64]  # how many candidates a run has, from 0 to 2^52
-    errors: NDArray[np.int64]  # the least error of a run, from 0 to 2^62
+    starts: Integers
+    sizes: Integers  # how many candidates a run has, from 0 to 2^52
+    errors: Integers  # the least error of a run, from 0 to 2^62
     # How much the errors rise from one candidate of a run to the next; 0 for equal errors. With its size, it leads no
     # further than 2^62.
-    growth: NDArray[np.int64]
-    rate: Fraction  # what a unit of error subtracts from the logarithm of a weight, times the divisor of the cell
-    divisors: NDArray[np.int64]  # one for each cell
+    growth: Integers
+    rate: Fraction  # r, times the divisor
+    divisor: int
 
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """How many runs each cell has."""
-        return np.diff(self.starts)
-
-    def least(self) -> NDArray[np.int64]:
+    def least(self) -> Integers:
         """Return the least error of each cell."""
         possible = np.where(self.sizes > 0, self.errors, np.iinfo(np.int64).max)
         return np.minimum.reduceat(possible, self.starts[:-1])
 
-    def rate_of(self, cell: int) -> Fraction:
-        """Return the rate of a cell."""
-        return self.rate / int(self.divisors[cell])
-
-    def weight(self, run: int, cell: int, least: int) -> arb:
-        """Enclose the weight of a run at the working precision."""
-        rate, size, growth = self.rate_of(cell), int(self.sizes[run]), int(self.growth[run])
+    def weight(self, run: int, least: int) -> arb:
+        """Enclose the weight of a run at the working precision, given the least error of its cell."""
+        rate, size, growth = self.rate / self.divisor, int(self.sizes[run]), int(self.growth[run])
         height = (-_ball(rate * (int(self.errors[run]) - least))).exp()
         if growth == 0:
             return height * size
@@ -331,32 +278,12 @@ class CandidateRuns:
 
 
 def select_in_cells(
-    runs: CandidateRuns, source: Source, *, bits: int = _RUN_BITS, word: int = _RUN_WORD, long_word: int = _LONG_WORD
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    runs: CandidateRuns, source: Source, *, bits: int = 62, word: int = 64, long_word: int = 128
+) -> tuple[Integers, Integers]:
     """Return a run for each cell, and the place of a candidate in it, drawn exactly by their weights.
 
-    Parameters
-    ----------
-    runs : CandidateRuns
-        The candidates of the cells.
-    source : Source
-        Where random bits come from.
-    bits : int, default 62
-        All units of all cells together are at most about 2^bits.
-    word : int, default 64
-        How many bits a random unit is made from.
-    long_word : int, default 128
-        How many random bits a decision in balls reads at a time, a multiple of 8.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from ggdp import SecureSource
-    >>> far, one = np.array([0, 500]), np.array([1, 1])
-    >>> runs = CandidateRuns(np.array([0, 2]), np.array([1, 2**31]), far, 0 * one, Fraction(1), np.array([1]))
-    >>> run, place = select_in_cells(runs, SecureSource())
-    >>> run.tolist(), place.tolist()
-    ([0], [0])
+    All units of all cells together are at most about 2^bits, a random unit is made from `word` bits, and a decision in
+    balls reads `long_word` bits at a time, a multiple of 8.
     """
     least = runs.least()
     lower, upper, m = _units(runs, least, bits)
@@ -364,68 +291,55 @@ def select_in_cells(
     first = ends - upper
     below = first[runs.starts[:-1]]
     totals = ends[runs.starts[1:] - 1] - below
-    chosen = np.empty(totals.size, dtype=np.int64)
-    left = np.arange(totals.size)
+    chosen, left = np.empty(totals.size, dtype=np.int64), np.arange(totals.size)
     while left.size:
         units = below[left] + uniform_integers(totals[left], left.size, source, word=word)
         found = np.searchsorted(ends, units, side="right")
         offsets = units - first[found]
         accepted = offsets < lower[found]
         for i in np.flatnonzero(~accepted):
-            cell, run = int(left[i]), int(found[i])
-            weight = partial(runs.weight, run, cell, int(least[cell]))
-            accepted[i] = _is_accepted(weight, int(offsets[i]), int(m[cell]), source, long_word)
+            weight = partial(runs.weight, int(found[i]), int(least[left[i]]))
+            accepted[i] = _is_accepted(weight, int(offsets[i]), int(m[left[i]]), source, long_word)
         chosen[left] = found
         left = left[~accepted]
     return chosen, _places(runs, chosen, source, word, long_word)
 
 
-def _units(
-    runs: CandidateRuns, least: NDArray[np.int64], bits: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _units(runs: CandidateRuns, least: Integers, bits: int) -> tuple[Integers, Integers, Integers]:
     """Return the units a and b of each run, and the m of each cell."""
-    floats, far = _floats(runs, least)
-    cells = least.size
+    lengths, rate = np.diff(runs.starts), float(runs.rate) / runs.divisor
+    with np.errstate(all="ignore"):
+        # A run without candidates may have any error.
+        exponents = np.maximum((runs.errors - np.repeat(least, lengths)).astype(np.float64) * rate, 0.0)
+        sums = runs.sizes.astype(np.float64)
+        rising = np.flatnonzero((runs.growth > 0) & (runs.sizes > 1))
+        if rising.size:
+            steps = runs.growth[rising].astype(np.float64) * rate
+            sums[rising] = np.where(steps > 0.0, _rise(steps * sums[rising]) / _rise(steps), sums[rising])
+        floats = decay(exponents) * sums
     # A sum of n floats is off by a share of n 2^-53 at most.
-    m = bits - 1 - (cells - 1).bit_length() - np.frexp(np.add.reduceat(floats, runs.starts[:-1]))[1].astype(np.int64)
-    scaled = np.ldexp(floats, np.repeat(m, runs.lengths))
-    lower = np.where(far, 0.0, scaled * (1.0 - TOLERANCE)).astype(np.int64)
+    exponent_of_sum = np.frexp(np.add.reduceat(floats, runs.starts[:-1]))[1].astype(np.int64)
+    m = bits - 1 - (least.size - 1).bit_length() - exponent_of_sum
+    scaled = np.ldexp(floats, np.repeat(m, lengths))
+    lower = np.where(exponents > _FAR, 0.0, scaled * (1.0 - TOLERANCE)).astype(np.int64)
     upper = np.where(runs.sizes > 0, (scaled * (1.0 + TOLERANCE)).astype(np.int64) + 1, 0)
     return lower, upper, m
 
 
-def _floats(runs: CandidateRuns, least: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the weights of runs as floats, and which of them are upper bounds only."""
-    lengths = runs.lengths
-    rates = np.repeat(np.array([float(runs.rate)]) / runs.divisors, lengths)
-    with np.errstate(all="ignore"):
-        exponents = (runs.errors - np.repeat(least, lengths)).astype(np.float64) * rates
-        # A run without candidates may have any error.
-        exponents = np.maximum(exponents, 0.0)
-        sums = runs.sizes.astype(np.float64)
-        rising = np.flatnonzero((runs.growth > 0) & (runs.sizes > 1))
-        if rising.size:
-            steps = runs.growth[rising].astype(np.float64) * rates[rising]
-            sums[rising] = np.where(steps > 0.0, _risen(steps * sums[rising]) / _risen(steps), sums[rising])
-        return decay(exponents) * sums, exponents > _FAR
-
-
-def _risen(y: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rise(y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 - e^-y for floats of at least 0."""
     series = y * (1.0 - y * (1.0 / 2.0 - y * (1.0 / 6.0 - y * (1.0 / 24.0))))
     return np.where(y > _SMALL, 1.0 - decay(y), series)
 
 
-def _places(
-    runs: CandidateRuns, chosen: NDArray[np.int64], source: Source, word: int, long_word: int
-) -> NDArray[np.int64]:
+def _places(runs: CandidateRuns, chosen: Integers, source: Source, word: int, long_word: int) -> Integers:
     """Return the place of a candidate in the chosen run of each cell."""
     sizes, growth = runs.sizes[chosen], runs.growth[chosen]
     places = np.zeros(chosen.size, dtype=np.int64)
     equal = np.flatnonzero((growth == 0) & (sizes > 1))
     places[equal] = uniform_integers(sizes[equal], equal.size, source, word=word)
     for cell in np.flatnonzero((growth > 0) & (sizes > 1)):
-        step = runs.rate_of(int(cell)) * int(growth[cell])
+        step = runs.rate / runs.divisor * int(growth[cell])
         places[cell] = _geometric(step, int(sizes[cell]), source, long_word)
     return places
 

@@ -40,31 +40,23 @@ Nonuniform Random Number Generation" (1976), for deciding with as many bits as i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, repeat
 from operator import mul
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from flint import arb, ctx
+from numpy.typing import NDArray
 
 from ggdp._balls import BALLS, hull, working_precision
 from ggdp.errors import UnprovedError
-from ggdp.noise.entropy import fill, random_bits, random_words
+from ggdp.noise.entropy import Integers, Source, fill, random_bits, random_words
 from ggdp.proofs.tails import partial_sum, tail, tail_sum, weight
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+Cumulative: TypeAlias = Callable[[int], arb]
 
-    from numpy.typing import NDArray
-
-    from ggdp.noise.entropy import Source
-
-
-Cumulative: TypeAlias = "Callable[[int], arb]"
-
-_INVERSION_SPARE_BITS = 48
 # A law that can be enclosed at will gets here with a probability below 2^-4000.
 _MOST_BITS = 1 << 12
 FEW = 512
@@ -74,43 +66,21 @@ CHUNK = 1 << 15
 BATCH = 1 << 18
 UNDECIDED = np.iinfo(np.int64).min
 _SPARE_BITS = 40
-_TERMS_BEYOND = 48
 
 
 def invert(
-    below: Cumulative,
-    source: Source,
-    *,
-    numerator: int = 0,
-    bits: int = 0,
-    start: int = 0,
-    step: int = 1,
-    word: int = 64,
+    below: Cumulative, source: Source, *, numerator: int = 0, bits: int = 0, start: int = 0, word: int = 64
 ) -> int:
     """Return the k with P(K < k) <= U < P(K < k + 1), for a U whose first `bits` bits are `numerator`.
 
-    Parameters
-    ----------
-    below : callable
-        Encloses P(K < k) at the working precision, 0 and 1 beyond the ends of a bounded law.
-    source : Source
-        Where further bits of U come from.
-    numerator, bits : int, default 0
-        The first bits of U, as an integer, and how many they are.
-    start, step : int
-        Where the search begins, and its first step.
-    word : int, default 64
-        How many bits are read at a time, a multiple of 8.
-
-    Raises
-    ------
-    UnprovedError
-        If thousands of bits do not decide, since `below` does not get narrower with the precision.
+    `below` encloses P(K < k) at the working precision, 0 and 1 beyond the ends of a bounded law. The search begins at
+    `start`. More bits are read a `word` at a time, a multiple of 8; if thousands of them do not
+    decide, since `below` does not get narrower with the precision, an `UnprovedError` is raised.
     """
     while bits <= _MOST_BITS:
-        with BALLS, working_precision(bits + _INVERSION_SPARE_BITS):
+        with BALLS, working_precision(bits + 48):
             unit = arb(2) ** -bits
-            k = _found(below, arb(numerator) * unit, (arb(numerator) + 1) * unit, start, step)
+            k = _locate(below, arb(numerator) * unit, (arb(numerator) + 1) * unit, start)
         if k is not None:
             return k
         numerator, bits = (numerator << word) | random_bits(source, word), bits + word
@@ -118,13 +88,7 @@ def invert(
 
 
 def is_below(
-    height: Callable[[], arb],
-    level: int,
-    source: Source,
-    *,
-    numerator: int,
-    word: int,
-    precision: Callable[[int], int],
+    height: Callable[[], arb], level: int, source: Source, *, numerator: int, word: int, precision: Callable[[int], int]
 ) -> bool:
     """Decide whether level + V < height, for a uniform V in [0, 1) whose first `word` bits are `numerator`.
 
@@ -142,76 +106,39 @@ def is_below(
         numerator, bits = (numerator << word) | random_bits(source, word), bits + word
 
 
-def _found(below: Cumulative, low: arb, high: arb, start: int, step: int) -> int | None:
+def _locate(below: Cumulative, low: arb, high: arb, start: int) -> int | None:
     """Return the draw of every U in [low, high), or None where it is not the same for all."""
-    side = _side(below(start), low, high)
-    if side == 0:
-        return None
-    inside = start
-    while True:
-        outside = inside + side * step
-        step *= 2
-        found = _side(below(outside), low, high)
-        if found == 0:
-            return None
-        if found != side:
-            break
-        inside = outside
-    least, most = (inside, outside) if side > 0 else (outside, inside)
-    while most - least > 1:
+
+    def side(k: int) -> int:
+        """Return 1 if P(K < k) <= U for certain, -1 if U < P(K < k) for certain, 0 if the bits do not decide."""
+        threshold = below(k)
+        return 1 if threshold <= low else -1 if threshold >= high else 0
+
+    inside, outside, step = start, start, 1
+    found = first = side(start)
+    while found == first != 0:
+        inside, outside, step = outside, outside + first * step, 2 * step
+        found = side(outside)
+    least, most = sorted((inside, outside))
+    while found and most - least > 1:
         middle = (least + most) // 2
-        found = _side(below(middle), low, high)
-        if found == 0:
-            return None
+        found = side(middle)
         least, most = (middle, most) if found > 0 else (least, middle)
-    return least
+    return least if found else None
 
 
-def _side(threshold: arb, low: arb, high: arb) -> int:
-    """Return 1 if threshold <= U for certain, -1 if U < threshold for certain, 0 if the bits do not decide."""
-    if threshold <= low:
-        return 1
-    if threshold >= high:
-        return -1
-    return 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Thresholds of a law on the integers and the guide to them. Made by `Table.of`.
+    """Thresholds of a law on the integers, given as pairs (low, high) of integers, at least one, and the guide to them.
 
-    Attributes
-    ----------
-    least : int
-        The draw below the first threshold.
-    low, high : array of uint64
-        Bounds of 2^word c_k for k = least + 1, least + 2, ...; both rise.
-    ends : tuple of bool
-        Whether `least`, and the value from the last threshold on, are the least and the greatest of the law. Where
-        they are not, a draw at that end goes on beyond the table.
-    below : callable
-        Encloses P(K < k) at the working precision.
-    guide : array of int64
-        The draw for each value of the first `guide_bits` bits, or `UNDECIDED`.
-    counts : array of int32
-        For each value of the first bits, how many thresholds are below all words that begin with them.
-    guide_bits, word : int
-        How many bits are looked up, and how many are compared.
+    The draw below the first threshold is `least`. `ends` says whether that, and the value from the last threshold on,
+    are the least and the greatest of the law; where they are not, a draw at that end goes on beyond the table. So many
+    `guide_bits` are looked up, and `word` bits compared. The last `high` may be 2^word. The one word that passes its
+    low end is then taken as having passed it, and the end of the table as not the law's, so that it goes on to more
+    bits.
     """
 
-    least: int
-    low: NDArray[np.uint64]
-    high: NDArray[np.uint64]
-    ends: tuple[bool, bool]
-    below: Cumulative
-    guide: NDArray[np.int64]
-    counts: NDArray[np.int32]
-    guide_bits: int
-    word: int
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         brackets: Sequence[tuple[int, int]],
         *,
         least: int,
@@ -219,59 +146,49 @@ class Table:
         below: Cumulative,
         guide_bits: int = 16,
         word: int = 64,
-    ) -> Table:
-        """Return the table of thresholds given as pairs (low, high) of integers, at least one.
-
-        The last `high` may be 2^word. The one word that passes its low end is then taken as having passed it, and the
-        end of the table as not the law's, so that it goes on to more bits.
-        """
+    ) -> None:
         most = (1 << word) - 1
-        ends = (ends[0], ends[1] and brackets[-1][1] <= most)
+        self.least, self.below, self.guide_bits, self.word = least, below, guide_bits, word
+        self.ends = (ends[0], ends[1] and brackets[-1][1] <= most)
         pairs = np.array([(low, min(high, most)) for low, high in brackets], dtype=np.uint64)
-        low, high = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+        # Bounds of 2^word c_k for k = least + 1, least + 2, ...; both rise.
+        self.low, self.high = low, high = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
         size, rest = 1 << guide_bits, np.uint64(word - guide_bits)
         # The first value of the first bits with all of whose words the threshold is passed.
         before = high - np.minimum(high, np.uint64(1))
         passed = ((before >> rest) + (high > 0)).astype(np.int64)
-        runs = np.diff(passed, prepend=0, append=size)
-        counts = np.repeat(np.arange(low.size + 1, dtype=np.int32), runs)
-        guide = counts.astype(np.int64) + least
+        # For each value of the first bits, how many thresholds are below all words that begin with them.
+        self.counts = np.repeat(np.arange(low.size + 1, dtype=np.int32), np.diff(passed, prepend=0, append=size))
+        self.guide = guide = self.counts.astype(np.int64) + least
         # Values some of whose words are below the threshold for certain, or are not decided, and some are above.
         from_here, to_here = (low >> rest).astype(np.int64), (before >> rest).astype(np.int64)
         guide[from_here] = guide[to_here] = UNDECIDED
         for i in np.flatnonzero(to_here - from_here > 1):
             guide[from_here[i] : to_here[i]] = UNDECIDED
-        if not ends[0]:
+        if not self.ends[0]:
             guide[: int(passed[0])] = UNDECIDED
-        if not ends[1]:
+        if not self.ends[1]:
             guide[int(passed[-1]) :] = UNDECIDED
-        return cls(least, low, high, ends, below, guide, counts, guide_bits, word)
 
-    @property
-    def undecided(self) -> float:
-        """How often the first bits do not decide, as a share of all draws."""
-        return float(np.mean(self.guide == UNDECIDED))
-
-    def draw(self, out: NDArray[np.int64], source: Source) -> None:
+    def draw(self, out: Integers, source: Source) -> None:
         """Overwrite a flat array with draws."""
         if out.size < FEW:
             words = random_words(source, out.size) >> np.uint64(64 - self.word)
-            out[:] = self._checked(np.searchsorted(self.high, words, side="right"), words, source)
+            out[:] = self._read_on(np.searchsorted(self.high, words, side="right"), words, source)
             return
         for start in range(0, out.size, BATCH):
             part = out[start : start + BATCH]
-            undecided, first = self._looked_up(part, source)
-            part[undecided] = self._decided(first, source)
+            undecided, first = self._look_up(part, source)
+            part[undecided] = self._decide(first, source)
 
-    def _looked_up(self, out: NDArray[np.int64], source: Source) -> tuple[NDArray[np.intp], NDArray[np.uint16]]:
+    def _look_up(self, out: Integers, source: Source) -> tuple[NDArray[np.intp], NDArray[np.uint16]]:
         """Overwrite a flat array where a look-up decides; return the rest of it, and its first bits.
 
         The rest is never empty: a draw is decided twice, so that the time does not reveal that all were decided once.
         """
         buffer = np.empty(min(CHUNK, out.size), dtype=np.uint16)
         spare = np.uint16(16 - self.guide_bits)
-        places: list[NDArray[np.intp]] = []
-        firsts: list[NDArray[np.uint16]] = []
+        found: list[tuple[NDArray[np.intp], NDArray[np.uint16]]] = []
         for start in range(0, out.size, CHUNK):
             part = out[start : start + CHUNK]
             first = buffer[: part.size]
@@ -280,27 +197,24 @@ class Table:
                 first >>= spare
             np.take(self.guide, first, out=part, mode="clip")
             undecided = np.flatnonzero(part == UNDECIDED)
-            places.append(undecided + start)
-            firsts.append(first[undecided])
-        if not any(undecided.size for undecided in places):
-            return np.array([out.size - 1]), first[-1:].copy()
-        return np.concatenate(places), np.concatenate(firsts)
+            found.append((undecided + start, first[undecided]))
+        places, firsts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return (places, firsts) if places.size else (np.array([out.size - 1]), first[-1:].copy())
 
-    def _decided(self, first: NDArray[np.uint16], source: Source) -> NDArray[np.int64]:
+    def _decide(self, first: NDArray[np.uint16], source: Source) -> Integers:
         """Return the draws of words with the given first bits, reading the rest of them."""
         rest = self.word - self.guide_bits
-        words = (first.astype(np.uint64) << np.uint64(rest)) | (
-            random_words(source, first.size) >> np.uint64(64 - rest)
-        )
+        words = random_words(source, first.size) >> np.uint64(64 - rest)
+        words |= first.astype(np.uint64) << np.uint64(rest)
         # Most ranges of words hold one threshold, which a comparison decides; the others are searched.
         count = self.counts[first]
         last = self.low.size - 1
         count += (words >= self.high[np.minimum(count, last)]) & (count <= last)
         more = np.flatnonzero((words >= self.low[np.minimum(count, last)]) & (count <= last))
         count[more] = np.searchsorted(self.high, words[more], side="right")
-        return self._checked(count, words, source)
+        return self._read_on(count, words, source)
 
-    def _checked(self, count: NDArray[np.integer], words: NDArray[np.uint64], source: Source) -> NDArray[np.int64]:
+    def _read_on(self, count: NDArray[np.integer], words: NDArray[np.uint64], source: Source) -> Integers:
         """Return the draws of words that have passed `count` thresholds, and read on where they do not decide."""
         last = self.low.size - 1
         draws = count.astype(np.int64) + self.least
@@ -310,9 +224,8 @@ class Table:
         if not self.ends[1]:
             open_ones |= count > last
         for i in np.flatnonzero(open_ones):
-            draws[i] = invert(
-                self.below, source, numerator=int(words[i]), bits=self.word, start=int(draws[i]), word=self.word
-            )
+            known = {"numerator": int(words[i]), "bits": self.word, "start": int(draws[i])}
+            draws[i] = invert(self.below, source, **known, word=self.word)
         return draws
 
 
@@ -325,47 +238,43 @@ def reach(order: float, scale: float, start: int, depth: float) -> float:
 
 
 def thresholds_needed(order: float, scale: float, *, start: int = 0, word: int = 64) -> float:
-    """Estimate how many values from `start` on hold all but 2^-word of the weight there.
-
-    S(k) / S(start) <= f(k) / f(start), since the ratio f(j + 1) / f(j) does not rise.
-    """
+    """Estimate how many values from `start` on hold all but 2^-word of the weight there."""
+    # S(k) / S(start) <= f(k) / f(start), since the ratio f(j + 1) / f(j) does not rise.
     return reach(order, scale, start, word * math.log(2.0)) + 2.0
 
 
 def precision_from(order: float, scale: float, start: int, bits: int) -> int:
-    """Return the precision at which weights relative to that of `start` have so many bits, and some to spare.
-
-    The exponent (start/scale)^order needs its bits before the point as well. Where that of another weight is much
-    larger, the weight is nothing beside that of `start`, and so is its error.
-    """
+    """Return the precision at which weights relative to that of `start` have so many bits, and some to spare."""
+    # The exponent (start/scale)^order needs its bits before the point as well. Where that of another weight is much
+    # larger, the weight is nothing compared with that of `start`, and so is its error.
     return bits + _SPARE_BITS + math.ceil(order * math.log2(max(start / scale, 1.0)))
 
 
-@lru_cache(maxsize=32)
-def whole_law(order: float, scale: float, *, guide_bits: int = 16, word: int = 64) -> Table:
-    """Return the table of all integers."""
+@lru_cache(maxsize=64)
+def symmetric_law(
+    order: float, scale: float, width: int | None = None, *, guide_bits: int = 16, word: int = 64
+) -> Table:
+    """Return the table of all integers, or of the law given |k| <= width.
+
+    P(K < k) is S(1 - k) / Z for k <= 0 and 1 - S(k) / Z for k >= 1, with Z = 1 + 2 S(1).
+    """
     count = math.ceil(thresholds_needed(order, scale, word=word))
+    if width is not None:
+        count = min(count, width)
     with BALLS, working_precision(word + _SPARE_BITS):
-        table = _symmetric(order, scale, count, _beyond(order, scale, count + 1, word), word)
+        first, full = count + 1, 1 << word
+        beyond = _beyond(order, scale, first, word) if width is None else partial_sum(order, scale, first, width)
+        sums = _suffix_sums(order, scale, 1, count, beyond)
+        unit = arb(2) ** word / (1 + 2 * sums[0])
+        mirrored = (integer_bracket(rest * unit) for rest in sums)
+        right = list(_until_one(((full - high, full - low) for low, high in mirrored), word))
+    table = [(full - high, full - low) for low, high in reversed(right)] + right
+    complete = len(right) == width and table[0][0] > 0
 
     def below(k: int) -> arb:
-        return 1 - tail(order, scale, k)
+        return 1 - tail(order, scale, k) if width is None else below_in_window(order, scale, -width, width, k)
 
-    return Table.of(table, least=-len(table) // 2, ends=(False, False), below=below, guide_bits=guide_bits, word=word)
-
-
-@lru_cache(maxsize=32)
-def window_law(order: float, scale: float, width: int, *, guide_bits: int = 16, word: int = 64) -> Table:
-    """Return the table of the law given |k| <= width."""
-    count = min(math.ceil(thresholds_needed(order, scale, word=word)), width)
-    with BALLS, working_precision(word + _SPARE_BITS):
-        table = _symmetric(order, scale, count, partial_sum(order, scale, count + 1, width), word)
-    complete = len(table) == 2 * width and table[0][0] > 0
-
-    def below(k: int) -> arb:
-        return window(order, scale, -width, k - 1) / window(order, scale, -width, width)
-
-    return Table.of(
+    return Table(
         table, least=-len(table) // 2, ends=(complete, complete), below=below, guide_bits=guide_bits, word=word
     )
 
@@ -383,7 +292,7 @@ def tail_law(order: float, scale: float, start: int, *, guide_bits: int = 16, wo
         with BALLS, working_precision(precision_from(order, scale, start, ctx.prec)):
             return 1 - tail_sum(order, scale, k) / tail_sum(order, scale, start) if k > start else arb(0)
 
-    return Table.of(brackets, least=start, ends=(True, False), below=below, guide_bits=guide_bits, word=word)
+    return Table(brackets, least=start, ends=(True, False), below=below, guide_bits=guide_bits, word=word)
 
 
 def window(order: float, scale: float, first: int, last: int) -> arb:
@@ -395,13 +304,18 @@ def window(order: float, scale: float, first: int, last: int) -> arb:
     return partial_sum(order, scale, 1, -first) + partial_sum(order, scale, 0, last)
 
 
-def _beyond(order: float, scale: float, first: int, word: int) -> arb:
-    """Enclose S(first) of the whole law, as narrowly as thresholds of so many bits ask for.
+def below_in_window(order: float, scale: float, first: int, last: int, k: int) -> arb:
+    """Enclose P(K < k) for noise restricted to first <= K <= last."""
+    if not first < k <= last:
+        return arb(0 if k <= first else 1)
+    return window(order, scale, first, k - 1) / window(order, scale, first, last)
 
-    Some terms and a geometric series for the others, as the claim on direct sums in `ggdp.proofs.tails`
-    allows, take less time than a narrow sum.
-    """
-    terms = [weight(order, scale, first + j) for j in range(_TERMS_BEYOND + 1)]
+
+def _beyond(order: float, scale: float, first: int, word: int) -> arb:
+    """Enclose S(first) of the whole law, as narrowly as thresholds of so many bits ask for."""
+    # Some terms and a geometric series for the others take less time than a narrow sum, and the claim on direct sums
+    # in `ggdp.proofs.tails` allows them.
+    terms = [weight(order, scale, first + j) for j in range(49)]
     rest = terms[-1] / (1 - terms[-1] / terms[-2])
     if not 0 <= rest < arb(2) ** -(word + _SPARE_BITS // 2):
         return tail_sum(order, scale, first)
@@ -414,22 +328,6 @@ def integer_bracket(x: arb) -> tuple[int, int]:
     if floor is not None:
         return max(int(floor), 0), int(floor) + 1
     return max(int(x.lower().floor().unique_fmpz()), 0), int(x.upper().floor().unique_fmpz()) + 1
-
-
-def _symmetric(order: float, scale: float, count: int, beyond: arb, word: int) -> list[tuple[int, int]]:
-    """Return the brackets of 2^word P(K < k) for k from -count + 1 to count, or fewer near 0 and 1.
-
-    P(K < k) is S(1 - k) / Z for k <= 0 and 1 - S(k) / Z for k >= 1, with Z = 1 + 2 S(1).
-    """
-    sums = _suffix_sums(order, scale, 1, count, beyond)
-    unit = arb(2) ** word / (1 + 2 * sums[0])
-    right = list(_until_one((_reflected(integer_bracket(rest * unit), word) for rest in sums), word))
-    return [_reflected(pair, word) for pair in reversed(right)] + right
-
-
-def _reflected(pair: tuple[int, int], word: int) -> tuple[int, int]:
-    """Return the bracket of 2^word - x for the bracket of x."""
-    return (1 << word) - pair[1], (1 << word) - pair[0]
 
 
 def _until_one(brackets: Iterable[tuple[int, int]], word: int) -> Iterator[tuple[int, int]]:

@@ -1,61 +1,181 @@
-"""From a goal, a query and a measure of error to the best order.
+"""From a goal, a query and a measure of error to the best order, or to the smallest epsilon that keeps a half-width.
 
-The least error over orders: a grid over all of them, then the promising valleys, narrowed step by step.
+The least error over orders: a grid over all of them, then the promising valleys, narrowed step by step. On the reals
+the error has one broad valley in log p, or sometimes, mostly for probabilistic DP, one at either end. On the integers
+it has more, and it jumps: the scale of an order sits at a breakpoint that the next order may not share. So nothing here
+rests on smoothness, only on looking closely enough; the best of all orders that were tried is returned. A measure that
+is a whole number (a quantile on the integers) is shared by many orders: a second number then decides.
 
-On the reals the error has one broad valley in log p, or sometimes, mostly for probabilistic DP, one at either end. On
-the integers it has more, and it jumps: the scale of an order sits at a breakpoint that the next order may not share. So
-nothing here rests on smoothness, only on looking closely enough; the best of all orders that were tried is returned.
+For a half-width, the scale of each order is the largest whose half-width at the level is within it, and its error the
+least epsilon for the delta. Epsilons to choose by are found in floats where a convolution would be needed; the plan's
+own is proved by `calibrate`, and its scale keeps the half-width.
 
-The measure may be a whole number (a quantile on the integers), shared by many orders: a trial carries a second number
-that decides between equals.
+The scale of an order is what `ggdp.calibrate` would find, faster and without a proof. Where one coordinate moves, a
+scale takes a millisecond and is searched as for a calibration. Where several do, delta comes from a convolution, and
+three things save most of them: the search starts from the scales of the orders already known (log b is smooth in log
+p), it goes by secants (log delta is nearly straight in log b), and nothing is proved.
 
-The other way around: the smallest epsilon whose noise keeps a half-width, and its order.
-
-For each order the scale is the largest whose half-width at the level is within the target, and its epsilon the least
-one for the delta. Epsilons to choose by are found in floats where a convolution would be needed; the plan's own is
-proved by `calibrate`, and its scale keeps the half-width.
+On the integers delta is not monotone in the scale, so small scales are scanned, from the least that one moving
+coordinate needs (several need no less: to forget the others is post-processing) up to the first that passes. Above, and
+from order 1.5 on, the scale on the reals stands in: it was within 1e-3 of that on the integers.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import takewhile
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from ggdp import _validate
 from ggdp._work import within, without_limit
 from ggdp.accounting.noise_guarantees import calibration_of_law, delta_between, epsilon_above
 from ggdp.accounting.profile import NoisyQuery
 from ggdp.calibration import Calibration, calibrate
-from ggdp.calibration.scale_for_several_coordinates import corner_excess
-from ggdp.calibration.search import passing_end
+from ggdp.calibration.least_scale import least_law, propose, search_for
+from ggdp.calibration.paper import disjoint_scale
+from ggdp.calibration.scale_for_several_coordinates import corner_excess, wavy_scale
+from ggdp.calibration.search import passing_end, passing_from
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, SearchError, UnattainableError, UnprovedError
-from ggdp.planning.measures import Measure, MeasureName, checked_measure
-from ggdp.planning.order_plan import Choice, Plan, noise_outside
-from ggdp.planning.scale_estimates import is_convolved, scale_finder
-from ggdp.privacy import ApproxDP, PureDP, Sensitivity
-from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.several_coordinates import CornerDelta
+from ggdp.planning.error_measures import Measure, MeasureName, Outside, noise_outside, validate_measure
+from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
+from ggdp.proofs.noise_law import NoiseLaw, Support
+from ggdp.proofs.one_coordinate import IntegerShiftDelta
+from ggdp.proofs.several_coordinates import AbsoluteSumDelta, CornerDelta
 from ggdp.proofs.worst_case import Question, require_integers
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from ggdp.calibration import Calibration
-    from ggdp.privacy import Guarantee
-    from ggdp.proofs.noise_law import Support
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """An order with its certified scale and its error, in the unit of the query.
 
+    Attributes
+    ----------
+    name : str
+        "best", "laplace" or "gaussian".
+    order : float
+        Order of the noise.
+    scale, error : float, optional
+        Its scale and error; None where the goal does not exist, or is not proved, for this order.
+    gain : float, optional
+        How many times the best choice's error this one has; None if that is 0.
+    """
+
+    name: str
+    order: float
+    scale: float | None
+    error: float | None
+    gain: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choice as plain values, fit for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The order that a query is best served by. Nothing in it comes from data.
+
+    Attributes
+    ----------
+    best : Choice
+        The best order found, its scale and its error.
+    alternatives : tuple of Choice
+        The usual orders: "laplace" (order 1) and "gaussian" (order 2, for approximate DP the analytic Gaussian).
+    calibration : Calibration
+        The best scale with its proof, ready for `ggdp.Mechanism`.
+    measure : Measure
+        What was minimised.
+    curve : tuple of (order, error)
+        All orders that were tried, in increasing order. But for those of `best` and `alternatives` their scales were
+        not proved.
+    notes : tuple of str
+        What a reader should know, such as how closely the orders were searched.
+    releases : int
+        For how many equal releases the noise was planned: all of them together keep the goal.
+    each : Calibration
+        What one of the releases keeps by itself, ready for `ggdp.Mechanism`; the same as `calibration` where there is
+        one. Of several releases `calibration` is about all of them together.
+    outside : tuple of Outside
+        Noise outside the family with a smaller error, for one moving coordinate; ggdp does not draw it.
+
+    Examples
+    --------
+    >>> import ggdp
+    >>> plan = ggdp.plan(ggdp.ApproxDP(1.0, 0.05), ggdp.Sensitivity.histogram())
+    >>> print(f"{plan.best.order:.2f} {plan.best.error:.3f}")
+    1.27 1.198
+    >>> ggdp.Mechanism(plan.calibration).calibration.order == plan.best.order
+    True
+    """
+
+    best: Choice
+    alternatives: tuple[Choice, ...]
+    calibration: Calibration
+    measure: Measure
+    curve: tuple[tuple[float, float], ...] = field(repr=False)
+    notes: tuple[str, ...] = ()
+    outside: tuple[Outside, ...] = ()
+    releases: int = 1
+    each: Calibration
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """The best choice and the alternatives."""
+        return (self.best, *self.alternatives)
+
+    def __repr__(self) -> str:
+        calibration = self.calibration
+        lines = [
+            f"Plan for {calibration.goal.under(calibration.sensitivity.neighbours)}",
+            f"  query: {self.each.sensitivity}, noise on the {calibration.support}s",
+            f"  error: {self.measure}",
+        ]
+        for choice in self.choices:
+            if choice.scale is None:
+                lines.append(f"  {choice.name:<9} order {choice.order:<8.6g} not available")
+                continue
+            gain = "" if choice is self.best or choice.gain is None else f"  ({choice.gain:.4g} times the best)"
+            lines.append(
+                f"  {choice.name:<9} order {choice.order:<8.6g} scale {choice.scale:<12.7g} "
+                f"error {choice.error:.7g}{gain}"
+            )
+        if self.releases > 1:
+            lines.insert(2, f"  releases: {self.releases:,} together keep the goal; each alone {self.each.guarantee}")
+        lines += [f"  outside the family: {other}" for other in self.outside]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values, fit for JSON."""
+        return {
+            "best": self.best.to_dict(),
+            "alternatives": [choice.to_dict() for choice in self.alternatives],
+            "outside": [asdict(other) for other in self.outside],
+            "measure": self.measure.name,
+            "level": self.measure.level,
+            "cells": self.measure.cells,
+            "support": self.calibration.support,
+            "sensitivity": str(self.calibration.sensitivity),
+            "goal": self.calibration.goal.under(self.calibration.sensitivity.neighbours).to_dict(),
+            "releases": self.releases,
+            "calibration": self.calibration.to_dict(),
+            "each": self.each.to_dict(),
+            "curve": [list(point) for point in self.curve],
+            "notes": list(self.notes),
+        }
+
+
+# Called with the number of orders tried, and about how many there will be.
+Progress: TypeAlias = Callable[[int, int], None] | None
 
 LOWEST_ORDER, HIGHEST_ORDER = 1.0, 50.0
 # Laplace and Gaussian noise: preferred where they are as good as any other.
 USUAL = (1.0, 2.0)
 # An order that is usual or has fewer digits is preferred if its error is larger by no more than this.
 PLAIN = 1e-5
-# Errors up to this many times the least are near it.
-NEAR = 1.5
-DIGITS = range(2, 7)
 
 
 class Trial(NamedTuple):
@@ -85,180 +205,265 @@ class Resolution:
     splits: int  # into how many parts each half of a valley is split at a time
     width: float  # width of a valley, in log p, at which to stop
 
-    @property
-    def expected(self) -> int:
-        """About how many orders will be tried."""
-        spacing = 2.0 * math.log(HIGHEST_ORDER / LOWEST_ORDER) / (self.points - 1) / self.finer
-        rounds = max(math.ceil(math.log(spacing / self.width, self.splits)), 0)
-        near = (self.points - 1) * (self.finer - 1) // 2
-        return self.points + near + self.valleys * rounds * 2 * (self.splits - 1) + 2
-
 
 def least_error(
-    trial: Callable[[float], Trial],
-    resolution: Resolution,
-    known: list[Trial],
-    progress: Callable[[int, int], None] | None = None,
+    trial: Callable[[float], Trial], resolution: Resolution, known: list[Trial], progress: Progress = None
 ) -> tuple[Trial, list[Trial]]:
-    """Return the best trial and all of them in order, those `known` beforehand (the usual orders) among them.
-
-    Examples
-    --------
-    >>> from ggdp.proofs.noise_law import NoiseLaw
-    >>> def bowl(order):
-    ...     return Trial(NoiseLaw(order=order, scale=1.0), 2.0 + math.log(order / 3.0) ** 2)
-    >>> resolution = Resolution(points=9, finer=1, valleys=1, splits=2, width=0.01)
-    >>> best, tried = least_error(bowl, resolution, [bowl(1.0), bowl(2.0)])
-    >>> best.law.order, len(tried) < 40
-    (3.0, True)
-    """
+    """Return the best trial and all of them in order, those `known` beforehand (the usual orders) among them."""
     tried = {one.law.order: one for one in known}
-
-    def at(log_order: float) -> Trial:
-        order = min(max(math.exp(log_order), LOWEST_ORDER), HIGHEST_ORDER)
-        return tried_at(round(order, 9))
+    points, finer, splits = resolution.points, resolution.finer, resolution.splits
+    top = math.log(HIGHEST_ORDER / LOWEST_ORDER)
+    rounds = max(math.ceil(math.log(2.0 * top / (points - 1) / finer / resolution.width, splits)), 0)
+    # About how many orders will be tried.
+    expected = points + (points - 1) * (finer - 1) // 2 + resolution.valleys * rounds * 2 * (splits - 1) + 2
 
     def tried_at(order: float) -> Trial:
         if order not in tried:
             tried[order] = trial(order)
             if progress is not None:
-                progress(len(tried), resolution.expected)
+                progress(len(tried), expected)
         return tried[order]
 
-    top = math.log(HIGHEST_ORDER / LOWEST_ORDER)
-    places = [math.log(LOWEST_ORDER) + top * i / (resolution.points - 1) for i in range(resolution.points)]
+    def at(log_order: float) -> Trial:
+        return tried_at(round(min(max(math.exp(log_order), LOWEST_ORDER), HIGHEST_ORDER), 9))
+
+    places = [math.log(LOWEST_ORDER) + top * i / (points - 1) for i in range(points)]
     grid = [at(place) for place in places]
-    if resolution.finer > 1:
-        enough = NEAR * min(one.error for one in tried.values())
-        for i in range(resolution.points - 1):
+    if finer > 1:
+        enough = 1.5 * min(one.error for one in tried.values())
+        for i in range(points - 1):
             if min(grid[i].error, grid[i + 1].error) <= enough:
-                part = (places[i + 1] - places[i]) / resolution.finer
-                places += [places[i] + part * j for j in range(1, resolution.finer)]
+                part = (places[i + 1] - places[i]) / finer
+                places += [places[i] + part * j for j in range(1, finer)]
         places.sort()
         grid = [at(place) for place in places]
-    for left, right in _valleys(places, grid)[: resolution.valleys]:
-        _narrowed(at, left, right, resolution)
-    best = min(tried.values(), key=lambda one: one.rank)
-    return _plainest(tried_at, best), [tried[order] for order in sorted(tried)]
-
-
-def _valleys(places: list[float], grid: list[Trial]) -> list[tuple[float, float]]:
-    """Return the neighbourhoods of the local minima of a grid, the lowest first."""
-    last = len(grid) - 1
-    lowest = [
-        i
-        for i, one in enumerate(grid)
-        if math.isfinite(one.error) and one.rank <= min(grid[max(i - 1, 0)].rank, grid[min(i + 1, last)].rank)
+    around = [(max(i - 1, 0), min(i + 1, len(grid) - 1)) for i in range(len(grid))]
+    valleys = [
+        (one.rank, places[before], places[after])
+        for one, (before, after) in zip(grid, around, strict=True)
+        if math.isfinite(one.error) and one.rank <= min(grid[before].rank, grid[after].rank)
     ]
-    lowest.sort(key=lambda i: grid[i].rank)
-    return [(places[max(i - 1, 0)], places[min(i + 1, last)]) for i in lowest]
+    for _, left, right in sorted(valleys, key=lambda valley: valley[0])[: resolution.valleys]:
+        # Ever finer divisions around the best place of the valley.
+        middle = 0.5 * (left + right)
+        while right - left > resolution.width:
+            division = [left + (middle - left) * i / splits for i in range(splits)]
+            division += [middle + (right - middle) * i / splits for i in range(splits + 1)]
+            lowest = min(range(len(division)), key=lambda i: at(division[i]).rank)
+            middle = division[lowest]
+            left, right = division[max(lowest - 1, 0)], division[min(lowest + 1, len(division) - 1)]
+    best = min(tried.values(), key=lambda one: one.rank)
+    # A usual order, or the one of the fewest digits, that is as good as the best.
+    plain = (*USUAL, *(float(f"{best.law.order:.{digits}g}") for digits in range(2, 7)))
+    trials = (tried_at(order) for order in plain if LOWEST_ORDER <= order <= HIGHEST_ORDER)
+    best = next((one for one in trials if one.is_as_good_as(best)), best)
+    return best, [tried[order] for order in sorted(tried)]
 
 
-def _narrowed(at: Callable[[float], Trial], left: float, right: float, resolution: Resolution) -> None:
-    """Look at ever finer divisions around the best place of a valley."""
-    middle = 0.5 * (left + right)
-    while right - left > resolution.width:
-        places = [left + (middle - left) * i / resolution.splits for i in range(resolution.splits)]
-        places += [middle + (right - middle) * i / resolution.splits for i in range(resolution.splits + 1)]
-        best = min(range(len(places)), key=lambda i: at(places[i]).rank)
-        middle = places[best]
-        left, right = places[max(best - 1, 0)], places[min(best + 1, len(places) - 1)]
+Convolved: TypeAlias = CornerDelta | AbsoluteSumDelta
+# Of log b, which need be known only well enough to tell which order is best.
+TOLERANCE = 1e-5
 
 
-def _plainest(tried_at: Callable[[float], Trial], best: Trial) -> Trial:
-    """Return the trial of a usual order, or of the order of the fewest digits, that is as good as the best."""
-    for order in (*USUAL, *(float(f"{best.law.order:.{digits}g}") for digits in DIGITS)):
-        if LOWEST_ORDER <= order <= HIGHEST_ORDER and tried_at(order).is_as_good_as(best):
-            return tried_at(order)
-    return best
+def estimate_scale(goal: ProbabilisticDP | ApproxDP, sensitivity: Sensitivity, *, order: float) -> float:
+    """Return the scale for several coordinates that move at once, on the reals: a search in floats without a proof.
 
+    It is good to about 1e-6, and much faster than `ggdp.calibrate`: made for curves over many orders or goals. Noise
+    for a release needs a certificate, which only `ggdp.calibrate` gives.
 
-WIDTH_RESOLUTION = Resolution(points=25, finer=1, valleys=2, splits=2, width=1e-2)
-MOST_EPSILON = 1e6
-LEAST_EPSILON = 1e-9
-# How much epsilon is raised at a time until its proved scale keeps the half-width.
-EPSILON_RAISES = (0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2)
-WIDTH_HALVINGS = 60
-# Orders that need more than this multiple of the epsilon of Laplace noise are skipped.
-FAR_ABOVE = 2.0
+    Parameters
+    ----------
+    goal : ProbabilisticDP or ApproxDP
+        The goal. For `ProbabilisticDP` the scale is that of the paper's bound (Cor. 7), as with ``method="paper"``.
+    sensitivity : Sensitivity
+        A box or cells.
+    order : float
+        Order of the noise, above 1.
 
+    Raises
+    ------
+    ArgumentError
+        If an argument is wrong.
+    SearchError
+        If no scale was found.
 
-def calibration_for_half_width(
-    delta: float,
-    sensitivity: Sensitivity,
-    support: Support,
-    measure: Measure,
-    plus_minus: float,
-    progress: Callable[[int, int], None] | None,
-) -> Calibration:
-    """Return the calibration of the smallest epsilon found whose noise keeps a half-width.
-
-    Claim: the calibration's goal is proved, and its half-width is at most `plus_minus`. That no smaller epsilon does is
-    the result of a search over orders.
+    Examples
+    --------
+    >>> from ggdp import ApproxDP, ProbabilisticDP, Sensitivity
+    >>> box = Sensitivity.box([1.0, 0.1, 0.05])
+    >>> print(f"{estimate_scale(ProbabilisticDP(1.0, 0.05), box, order=2):.5f}")
+    3.25827
+    >>> print(f"{estimate_scale(ApproxDP(1.0, 0.05), box, order=3):.4f}")
+    2.6183
     """
-    if support == "integer":
-        require_integers(sensitivity)
-    if support == "integer" and plus_minus < 1.0:
-        raise ArgumentError("plus_minus", plus_minus, "on the integers it must be at least 1")
-    if sensitivity.largest > 10.0 * MOST_EPSILON * plus_minus:
-        # Such noise is narrower than the change that it shall hide, by more than any epsilon that is tried.
-        raise ArgumentError("plus_minus", plus_minus, f"is too small: no epsilon up to {MOST_EPSILON:,.0f} keeps it")
+    if not isinstance(goal, ProbabilisticDP | ApproxDP):
+        raise ArgumentError("goal", goal, "must be ProbabilisticDP or ApproxDP")
+    if not sensitivity.is_per_coordinate:
+        raise ArgumentError("sensitivity", sensitivity, "must be a box or cells")
+    law = NoiseLaw(order=order, scale=1.0)
+    bound: Convolved
 
-    def trial(order: float) -> Trial:
-        unit = NoiseLaw(order=order, scale=1.0, support=support)
-        try:
-            law = unit.with_scale(measure.scales_around(plus_minus, unit, WIDTH_HALVINGS)[0])
-            if delta > 0.0 and order != LAPLACE and _exceeds(law, sensitivity, delta, FAR_ABOVE * laplace.error):
-                return Trial(law, math.inf)
-            return Trial(law, _least_epsilon(law, sensitivity, delta))
-        except (GgdpError, ArithmeticError):
-            return Trial(unit, math.inf)
+    def excess(scale: float, *, rough: bool = False) -> float:
+        return _excess(bound, law.with_scale(scale), goal.delta, rough=rough)
 
-    laplace = trial(LAPLACE)
-    best = laplace
-    if delta > 0.0:
-        best, _ = within(SEARCH_WORK, lambda: least_error(trial, WIDTH_RESOLUTION, [laplace], progress))
-    if best.error == 0.0:
-        expected = f"is so large that noise within it keeps delta = {delta!r} at every epsilon; give a smaller delta"
-        raise ArgumentError("plus_minus", plus_minus, expected)
-    for share in EPSILON_RAISES:
-        epsilon = best.error * (1.0 + share)
-        if not 0.0 < epsilon < MOST_EPSILON:
-            break
-        goal = PureDP(epsilon) if delta == 0.0 else ApproxDP(epsilon, delta)
-        found = calibrate(goal, sensitivity, order=best.law.order, support=support)
-        if measure.of(found.law) <= plus_minus * (1.0 + 1e-12):
-            return found
-    raise ArgumentError("plus_minus", plus_minus, f"no epsilon up to {MOST_EPSILON:,.0f} was found that keeps it")
+    if isinstance(goal, ApproxDP):
+        bound = CornerDelta(corner=sensitivity.corner, epsilon=goal.epsilon)
+        near = scale_finder(goal, sensitivity, "real")(law.order, lambda: math.inf)
+    else:
+        bound = AbsoluteSumDelta(corner=sensitivity.corner, epsilon=goal.epsilon)
+        start = disjoint_scale(law.order, sensitivity.lp(1), goal.epsilon, goal.delta)
+        near = passing_from(partial(excess, rough=True), start, tolerance=TOLERANCE)
+    # The first search may be so far from it.
+    return passing_from(excess, near, ratio=1.0 + 1e-4, tolerance=1e-7)
 
 
-def _exceeds(law: NoiseLaw, sensitivity: Sensitivity, delta: float, epsilon: float) -> bool:
-    """Return whether a noise needs more than an epsilon, where that is told by one evaluation."""
-    noisy = NoisyQuery(law, sensitivity)
-    return math.isfinite(epsilon) and noisy.is_exact and delta_between(noisy, epsilon)[0] > delta
+def is_convolved(question: Question) -> bool:
+    """Return whether the delta of a question is a convolution."""
+    return any(search_for(requirement.bound).excess is not None for requirement in question.requirements())
 
 
-def _least_epsilon(law: NoiseLaw, sensitivity: Sensitivity, delta: float) -> float:
-    """Return about the least epsilon of a noise."""
-    noisy = NoisyQuery(law, sensitivity)
-    if noisy.is_exact or delta == 0.0 or not sensitivity.is_per_coordinate:
-        return epsilon_above(noisy, delta)
+def scale_finder(
+    goal: Guarantee, sensitivity: Sensitivity, support: Support
+) -> Callable[[float, Callable[[], float]], float]:
+    """Return a function of an order, and of a function that returns the largest scale of interest, to the scale found.
 
-    def excess(epsilon: float) -> float:
-        return corner_excess(CornerDelta(corner=sensitivity.corner, epsilon=epsilon), law, delta, rough=True)
+    It is infinite where none was found, or only one that is too large to be of interest.
+    """
+    known: dict[str, dict[float, float]] = {}
 
-    failing, passing = LEAST_EPSILON, 1.0
-    while excess(passing) > 0.0:
-        failing, passing = passing, 2.0 * passing
-        if passing > MOST_EPSILON:
+    def scale_of(order: float, largest: Callable[[], float]) -> float:
+        question = Question(goal=goal, sensitivity=sensitivity, order=order, support=support)
+        law = NoiseLaw(order=order, scale=1.0, support=support)
+        return min(
+            least_law(question, requirement).law.scale
+            if search_for(requirement.bound).excess is None
+            else _convolved_scale(cast("Convolved", requirement.bound), law, requirement.target, largest, known)
+            for requirement in question.requirements()
+        )
+
+    return scale_of
+
+
+def _convolved_scale(
+    bound: Convolved, law: NoiseLaw, delta: float, largest: Callable[[], float], known: dict[str, dict[float, float]]
+) -> float:
+    """Return the scale for a delta that is a convolution."""
+    if not search_for(bound).wavy:
+        # The slowest of all, and its delta falls with the scale: one estimate shows whether an order is of interest.
+        most = largest()
+        if math.isfinite(most) and _excess(bound, law.with_scale(most), delta) > 0.0:
             return math.inf
-    while failing == LEAST_EPSILON and passing > LEAST_EPSILON and excess(0.5 * passing) <= 0.0:
-        passing *= 0.5
-    return passing_end(excess, max(failing, 0.5 * passing), passing, tolerance=1e-5)
+        return _smooth_scale(bound, law, delta, known.setdefault(bound.name, {}))
+    if law.support == "real":
+        return _smooth_scale(bound, law, delta, known.setdefault("corner", {}))
+    near = _smooth_scale(bound, replace(law, support="real"), delta, known.setdefault("corner on the reals", {}))
+    if near > wavy_scale(law.order):
+        # The steps of the integers are too fine to matter for which order is best, but near the kink of order 1. The
+        # first order that comes here enters with its scale on the reals, from which the search of the others starts.
+        started = known.setdefault("corner", {law.order: near})
+        return near if law.order >= 1.5 else _smooth_scale(bound, law, delta, started)
+    size = max(size for size, _ in bound.corner)
+    single = IntegerShiftDelta(notion="approximate", sensitivity=int(size), epsilon=bound.epsilon)
+    start = propose(single, law, delta).law.scale
+    end = min(1.5 * near, largest())
+    return _scan(lambda scale: _excess(bound, law.with_scale(scale), delta, rough=True), law.order, start, end)
 
 
+def _excess(bound: Convolved, law: NoiseLaw, delta: float, *, rough: bool = False) -> float:
+    """Return log(delta(b) / delta), estimated in floats."""
+    estimate = search_for(bound).excess
+    assert estimate is not None
+    return estimate(bound, law, delta, rough=rough)
+
+
+def _smooth_scale(bound: Convolved, law: NoiseLaw, delta: float, known: dict[float, float]) -> float:
+    """Return the scale where delta falls with it, by secants from a guess, or by a bracket if they lead nowhere."""
+    order = law.order
+    guess = _guess(bound, order, delta, known)
+    if not math.isfinite(guess) or guess <= 0.0:
+        return math.inf
+
+    def excess(scale: float) -> float:
+        return _excess(bound, law.with_scale(scale), delta, rough=True)
+
+    jumps = law.support == "integer" and not search_for(bound).wavy
+    here = math.log(guess)
+    value = excess(guess)
+    ahead = here + math.copysign(0.01, value)
+    for _ in range(0 if jumps else 10):
+        following = excess(math.exp(ahead))
+        slope = (following - value) / (ahead - here) if ahead != here else 0.0
+        here, value = ahead, following
+        if not slope < -0.1:
+            break
+        step = -value / slope
+        if abs(step) <= TOLERANCE:
+            known[order] = math.exp(here + step)
+            return known[order]
+        ahead = here + min(max(step, -0.7), 0.7)
+    # Where delta jumps, secants lead nowhere, and halving a bracket is slow.
+    known[order] = passing_from(excess, guess, tolerance=1e-4 if jumps else TOLERANCE)
+    return known[order]
+
+
+def _guess(bound: Convolved, order: float, delta: float, known: dict[float, float]) -> float:
+    """Continue log b from the two known orders nearest in log p."""
+    nearest = sorted(known, key=lambda other: abs(math.log(other / order)))[:2]
+    if not nearest:
+        # About the scale of Gaussian noise for the same l_2 norm, as a start for any order.
+        norm = math.sqrt(sum(count * size * size for size, count in bound.corner))
+        q = math.sqrt(2.0 * math.log(1.0 / delta))
+        return norm * (q + math.sqrt(q * q + 2.0 * bound.epsilon)) / (math.sqrt(2.0) * bound.epsilon)
+    if len(nearest) == 1:
+        return known[nearest[0]]
+    first, second = (math.log(other) for other in nearest)
+    one, two = (math.log(known[other]) for other in nearest)
+    return math.exp(one + (two - one) / (second - first) * (math.log(order) - first))
+
+
+def _scan(excess: Callable[[float], float], order: float, start: float, largest: float) -> float:
+    """Return the first scale found to pass from `start` on, or infinity if there is none up to `largest`."""
+    behind: tuple[float, float] | None = None
+    here, value = start, excess(start)
+    while value > 0.0:
+        if here > largest:
+            return math.inf
+        # Far from passing, a step is what log delta, whose slope in log b is a few p, can hardly make up for.
+        step = here * (1.0 + min(max(value / (2.0 * order), 0.01), 0.03))
+        ahead = excess(step)
+        if behind is not None and value < 0.3 and value <= min(behind[1], ahead) and ahead > 0.0:
+            dip, depth = _dip(excess, behind[0], here, value, step)
+            if depth <= 0.0:
+                return _narrow(excess, behind[0], dip)
+        behind, here, value = (here, value), step, ahead
+    return here if behind is None else _narrow(excess, behind[0], here)
+
+
+def _dip(excess: Callable[[float], float], low: float, middle: float, value: float, high: float) -> tuple[float, float]:
+    """Return the lowest point found between two scales, halving towards the lower side."""
+    for _ in range(8):
+        if value <= 0.0:
+            break
+        for trial in (0.5 * (low + middle), 0.5 * (middle + high)):
+            depth = excess(trial)
+            if depth < value:
+                low, high = (low, middle) if trial < middle else (middle, high)
+                middle, value = trial, depth
+                break
+        else:
+            low, high = 0.5 * (low + middle), 0.5 * (middle + high)
+    return middle, value
+
+
+def _narrow(excess: Callable[[float], float], failing: float, passing: float) -> float:
+    try:
+        return passing_end(excess, failing, passing, tolerance=TOLERANCE)
+    except SearchError:
+        return passing
+
+
+LEAST_EPSILON, MOST_EPSILON = 1e-9, 1e6
 LAPLACE, GAUSSIAN = USUAL
-NAMES = {LAPLACE: "laplace", GAUSSIAN: "gaussian"}
 # By support, and whether a scale takes a convolution.
 RESOLUTIONS = {
     ("real", False): Resolution(points=65, finer=1, valleys=3, splits=2, width=1e-3),
@@ -270,8 +475,6 @@ RESOLUTIONS = {
 DROPPED_ABOVE = 1.3
 # What can be proved of all orders but 1 and 2 can be proved of this one.
 GENERAL_ORDER = 3.0
-# The largest scale of interest need not be known well.
-HALVINGS = 5
 # Units of work of a plan in all, and of its search over orders.
 MOST_WORK, SEARCH_WORK = 6e6, 3e6
 
@@ -287,7 +490,7 @@ def plan(
     cells: int | None = None,
     support: Support = "real",
     releases: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
 ) -> Plan:
     """Return the order in [1, 50] whose noise, of the least scale that keeps the goal, has the least error.
 
@@ -368,16 +571,15 @@ def plan(
     if plus_minus is not None:
         for name, value, unused in (("measure", measure, "rmse"), ("cells", cells, None), ("releases", number, 1)):
             if value != unused and (name, value) != ("measure", "quantile"):
-                raise ArgumentError(
-                    name, value, "is not used with plus_minus, whose measure is the quantile; leave it out"
-                )
+                expected = "is not used with plus_minus, whose measure is the quantile; leave it out"
+                raise ArgumentError(name, value, expected)
         within_width = partial(_plan_for_half_width, goal, sensitivity, support, plus_minus, delta, level, progress)
         return within(MOST_WORK, within_width)
     if delta is not None:
         raise ArgumentError("delta", delta, "goes with plus_minus; otherwise it is part of the goal")
     if goal is None:
         raise ArgumentError("goal", goal, "must be PureDP, ProbabilisticDP or ApproxDP, or give plus_minus")
-    sought = checked_measure(measure, level, cells, sensitivity)
+    sought = validate_measure(measure, level, cells, sensitivity)
     notes = []
     if sought.cells is not None and cells is None and not sensitivity.has_fixed_dimension:
         notes.append(
@@ -394,12 +596,7 @@ def plan(
 
 
 def _plan_for_goal(
-    goal: Guarantee,
-    sensitivity: Sensitivity,
-    support: Support,
-    measure: Measure,
-    notes: list[str],
-    progress: Callable[[int, int], None] | None,
+    goal: Guarantee, sensitivity: Sensitivity, support: Support, measure: Measure, notes: list[str], progress: Progress
 ) -> Plan:
     """Return the plan of the least error, over as many orders as the goal has a proof for."""
     proved = {LAPLACE: calibrate(goal, sensitivity, order=LAPLACE, support=support)}
@@ -407,7 +604,7 @@ def _plan_for_goal(
         proved[GAUSSIAN] = calibrate(goal, sensitivity, order=GAUSSIAN, support=support)
     except (UnattainableError, UnprovedError) as refused:
         notes.append(f"order 1 is the only one, there was nothing to choose: {refused}")
-        return _plan_among(proved, measure, [_trial_of(proved[LAPLACE], measure)], notes)
+        return _plan_among(proved, measure, [], notes)
     except SearchError as missing:
         notes.append(f"order 2 is left out: {missing}")
     general = Question(goal=goal, sensitivity=sensitivity, order=GENERAL_ORDER, support=support)
@@ -415,22 +612,26 @@ def _plan_for_goal(
         requirements = general.requirements()
     except UnprovedError as refused:
         notes.append(f"orders 1 and 2 are the only ones: {refused}")
-        return _plan_among(proved, measure, [_trial_of(one, measure) for one in proved.values()], notes)
+        return _plan_among(proved, measure, [], notes)
     resolution = RESOLUTIONS[support, is_convolved(general)]
-    best, trials = _searched(goal, sensitivity, support, measure, list(proved.values()), resolution, progress)
+    best, trials = _search(general, measure, proved.values(), resolution, progress)
     tried = [one for one in trials if math.isfinite(one.error)]
-    notes.append(_search_note(resolution, len(trials), len(trials) - len(tried)))
+    dropped = len(trials) - len(tried)
+    seen = f"; {dropped} were dropped when seen to have over {DROPPED_ABOVE:g} times the least error" if dropped else ""
+    notes.append(
+        f"searched: {len(trials)} orders in [{LOWEST_ORDER:g}, {HIGHEST_ORDER:g}], {resolution.points} of them evenly "
+        f"in log order, the others in its lowest valleys (at most {resolution.valleys}){seen}. That no other order is "
+        "better is a result of this search; that the scale keeps the goal is proved"
+    )
     if all(requirement.note is not None for requirement in requirements):
         notes.append("for most orders only upper bounds of the scale are known here: some may be better than they look")
     for found in sorted({best, *tried}, key=lambda one: (one.law.order != best.law.order, one.rank)):
         # The best order found is proved now; a proof that fails, which none should, leaves the next best.
         order = found.law.order
-        try:
+        with suppress(SearchError):
             if order not in proved:
                 proved[order] = calibrate(goal, sensitivity, order=order, support=support)
-        except SearchError:
-            continue
-        break
+            break
     return _plan_among(proved, measure, tried, notes)
 
 
@@ -446,7 +647,7 @@ def estimated_best(goal: Guarantee, sensitivity: Sensitivity) -> Trial | None:
     except (UnattainableError, UnprovedError):
         return None
     resolution = RESOLUTIONS["real", is_convolved(general)]
-    return _searched(goal, sensitivity, "real", Measure(name="rmse"), usual, resolution, None)[0]
+    return _search(general, Measure(name="rmse"), usual, resolution, None)[0]
 
 
 def _plan_for_half_width(
@@ -456,46 +657,102 @@ def _plan_for_half_width(
     plus_minus: float,
     delta: float | None,
     level: float,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress,
 ) -> Plan:
-    """Return the plan of the smallest epsilon that keeps a half-width."""
+    """Return the plan of the smallest epsilon found whose noise keeps a half-width.
+
+    Claim: the goal of its calibration is proved, and the half-width is at most `plus_minus`. That no smaller epsilon
+    does is the result of a search over orders.
+    """
     if goal is not None:
         raise ArgumentError("goal", str(goal), "is what plus_minus looks for; give None, and the delta")
     width = _validate.positive(plus_minus=plus_minus)
     slack = 0.0 if delta is None else _validate.probability(delta=delta)
     _validate.choice(among=("real", "integer"), support=support)
-    sought = checked_measure("quantile", level, None, sensitivity)
-    best = calibration_for_half_width(slack, sensitivity, support, sought, width, progress)
-    proved = {best.order: best}
+    measure = validate_measure("quantile", level, None, sensitivity)
+    if support == "integer":
+        require_integers(sensitivity)
+    if support == "integer" and width < 1.0:
+        raise ArgumentError("plus_minus", width, "on the integers it must be at least 1")
+    if sensitivity.largest > 10.0 * MOST_EPSILON * width:
+        # Such noise is narrower than the change that it shall hide, by more than any epsilon that is tried.
+        raise ArgumentError("plus_minus", width, f"is too small: no epsilon up to {MOST_EPSILON:,.0f} keeps it")
+
+    def trial(order: float, most: float = math.inf) -> Trial:
+        unit = NoiseLaw(order=order, scale=1.0, support=support)
+        try:
+            law = unit.with_scale(measure.scales_around(width, unit, 60)[0])
+            noisy = NoisyQuery(law, sensitivity)
+            # One evaluation tells that an exact delta needs more than the most.
+            if math.isfinite(most) and noisy.is_exact and delta_between(noisy, most)[0] > slack:
+                return Trial(law, math.inf)
+            return Trial(law, _least_epsilon(noisy, slack))
+        except (GgdpError, ArithmeticError):
+            return Trial(unit, math.inf)
+
+    best = trial(LAPLACE)
+    if slack > 0.0:
+        # Orders that need more than twice the epsilon of Laplace noise are skipped.
+        near, resolution = partial(trial, most=2.0 * best.error), RESOLUTIONS["integer", True]
+        best, _ = within(SEARCH_WORK, partial(least_error, near, resolution, [best], progress))
+    if best.error == 0.0:
+        expected = f"is so large that noise within it keeps delta = {slack!r} at every epsilon; give a smaller delta"
+        raise ArgumentError("plus_minus", width, expected)
+    # Epsilon is raised until its proved scale keeps the half-width.
+    shares = (0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+    raised = (best.error * (1.0 + share) for share in shares)
+    for epsilon in takewhile(lambda epsilon: 0.0 < epsilon < MOST_EPSILON, raised):
+        goal = PureDP(epsilon) if slack == 0.0 else ApproxDP(epsilon, slack)
+        found = calibrate(goal, sensitivity, order=best.law.order, support=support)
+        if measure.of(found.law) <= width * (1.0 + 1e-12):
+            break
+    else:
+        raise ArgumentError("plus_minus", width, f"no epsilon up to {MOST_EPSILON:,.0f} was found that keeps it")
+    proved = {found.order: found}
     for order in USUAL:
         with suppress(UnattainableError, UnprovedError, SearchError):
-            proved.setdefault(order, calibrate(best.goal, sensitivity, order=order, support=support))
+            proved.setdefault(order, calibrate(found.goal, sensitivity, order=order, support=support))
     note = (
-        f"epsilon = {best.goal.epsilon:.12g} is the smallest found that keeps plus or minus {width:.12g} at the level "
+        f"epsilon = {found.goal.epsilon:.12g} is the smallest found that keeps plus or minus {width:.12g} at the level "
         f"{level:.12g}; that no other order needs less is a result of a search, that it is enough is proved"
     )
-    return _plan_among(proved, sought, [], [note])
+    return _plan_among(proved, measure, [], [note])
 
 
-def _searched(
-    goal: Guarantee,
-    sensitivity: Sensitivity,
-    support: Support,
-    measure: Measure,
-    proved: list[Calibration],
-    resolution: Resolution,
-    progress: Callable[[int, int], None] | None,
+def _least_epsilon(noisy: NoisyQuery, delta: float) -> float:
+    """Return about the least epsilon of a noise."""
+    if noisy.is_exact or delta == 0.0 or not noisy.sensitivity.is_per_coordinate:
+        return epsilon_above(noisy, delta)
+
+    def excess(epsilon: float) -> float:
+        bound = CornerDelta(corner=noisy.sensitivity.corner, epsilon=epsilon)
+        return corner_excess(bound, noisy.law, delta, rough=True)
+
+    failing, passing = LEAST_EPSILON, 1.0
+    while excess(passing) > 0.0:
+        failing, passing = passing, 2.0 * passing
+        if passing > MOST_EPSILON:
+            return math.inf
+    while failing == LEAST_EPSILON and passing > LEAST_EPSILON and excess(0.5 * passing) <= 0.0:
+        passing *= 0.5
+    return passing_end(excess, max(failing, 0.5 * passing), passing, tolerance=1e-5)
+
+
+def _search(
+    general: Question, measure: Measure, proved: Iterable[Calibration], resolution: Resolution, progress: Progress
 ) -> tuple[Trial, list[Trial]]:
-    """Return the best trial and all of them."""
-    known = [_trial_of(calibration, measure) for calibration in proved]
+    """Return the best trial and all of them, for the question of any order."""
+    # What is proved has an error, however much work the search for it took.
+    known = without_limit(lambda: [_trial(calibration.law, measure) for calibration in proved])
     least = min(one.error for one in known)
-    scale_of = scale_finder(goal, sensitivity, support)
+    scale_of = scale_finder(general.goal, general.sensitivity, general.support)
 
     def trial(order: float) -> Trial:
         nonlocal least
-        unit = NoiseLaw(order=order, scale=1.0, support=support)
+        unit = NoiseLaw(order=order, scale=1.0, support=general.support)
         try:
-            scale = scale_of(order, lambda: measure.scales_around(DROPPED_ABOVE * least, unit, HALVINGS)[1])
+            # The largest scale of interest need not be known well.
+            scale = scale_of(order, lambda: measure.scales_around(DROPPED_ABOVE * least, unit, 5)[1])
             found = Trial(unit, math.inf) if math.isinf(scale) else _trial(unit.with_scale(scale), measure)
         except SearchError:
             return Trial(unit, math.inf)
@@ -505,30 +762,15 @@ def _searched(
     return within(SEARCH_WORK, lambda: least_error(trial, resolution, known, progress))
 
 
-def _search_note(resolution: Resolution, tried: int, dropped: int) -> str:
-    """Return a note on how closely the orders were searched."""
-    seen = f"; {dropped} were dropped when seen to have over {DROPPED_ABOVE:g} times the least error" if dropped else ""
-    return (
-        f"searched: {tried} orders in [{LOWEST_ORDER:g}, {HIGHEST_ORDER:g}], {resolution.points} of them evenly in log "
-        f"order, the others in its lowest valleys (at most {resolution.valleys}){seen}. That no other order is better "
-        "is a result of this search; that the scale keeps the goal is proved"
-    )
-
-
 def _trial(law: NoiseLaw, measure: Measure) -> Trial:
     # Quantiles on the integers are whole numbers, shared by many orders.
     shared = law.support == "integer" and measure.level is not None
     return Trial(law, measure.of(law), Measure(name="rmse").of(law) if shared else 0.0)
 
 
-def _trial_of(calibration: Calibration, measure: Measure) -> Trial:
-    # What is proved has an error, however much work the search for it took.
-    return without_limit(lambda: _trial(calibration.law, measure))
-
-
 def _plan_among(proved: dict[float, Calibration], measure: Measure, tried: list[Trial], notes: list[str]) -> Plan:
     """Return the plan of the best among proved calibrations."""
-    trials = {order: _trial_of(calibration, measure) for order, calibration in proved.items()}
+    trials = without_limit(lambda: {order: _trial(found.law, measure) for order, found in proved.items()})
     least = min(trials.values(), key=lambda one: one.rank)
     best = next((trials[order] for order in USUAL if order in trials and trials[order].is_as_good_as(least)), least)
     curve = {one.law.order: one.error for one in (*tried, *trials.values())}
@@ -541,12 +783,11 @@ def _plan_among(proved: dict[float, Calibration], measure: Measure, tried: list[
         gain = found.error / best.error if best.error > 0.0 else None
         return Choice(name=name, order=order, scale=found.law.scale, error=found.error, gain=gain)
 
-    outside = noise_outside(calibration.goal, calibration.sensitivity, calibration.support, measure, best.error)
     return Plan(
-        outside=outside,
+        outside=noise_outside(calibration.goal, calibration.sensitivity, calibration.support, measure, best.error),
         each=calibration,
         best=choice("best", best.law.order),
-        alternatives=tuple(choice(name, order) for order, name in NAMES.items()),
+        alternatives=(choice("laplace", LAPLACE), choice("gaussian", GAUSSIAN)),
         calibration=calibration,
         measure=measure,
         curve=tuple(sorted(curve.items())),

@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ggdp.plots.intervals import plot_release
-    from ggdp.plots.noise import plot_plan
+    from ggdp.plots.noise_figures import plot_beliefs, plot_noise, plot_plan
     from ggdp.plots.tables import plot_table
 
-__all__ = ["plot_plan", "plot_release", "plot_table"]
+__all__ = ["plot_beliefs", "plot_noise", "plot_plan", "plot_release", "plot_table"]
 
 # Loaded when first used: the picture of a plan needs no tables.
-_LAZY = {"plot_plan": "ggdp.plots.noise", "plot_release": "ggdp.plots.intervals", "plot_table": "ggdp.plots.tables"}
+_LAZY = dict.fromkeys(__all__, "noise_figures") | {"plot_release": "intervals", "plot_table": "tables"}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
     if name not in _LAZY:
         raise AttributeError(f"module 'ggdp.plots' has no attribute {name!r}")
-    value = getattr(import_module(_LAZY[name]), name)
+    value = getattr(import_module(f"ggdp.plots.{_LAZY[name]}"), name)
     globals()[name] = value
     return value
 

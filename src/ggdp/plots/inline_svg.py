@@ -76,7 +76,6 @@ def svg_file(picture: str) -> bytes:
     >>> svg_file('<svg id="a"><path fill="var(--blue, #0072b2)"/></svg>').splitlines()[1]
     b'<svg xmlns="http://www.w3.org/2000/svg" id="a"><path fill="#0072b2"/></svg>'
     """
-    plain = re.sub(r"var\(--[a-z]+, (#[0-9a-f]{6})\)", r"\1", picture).replace(
-        "<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1
-    )
-    return ('<?xml version="1.0" encoding="utf-8"?>\n' + plain + "\n").encode()
+    plain = re.sub(r"var\(--[a-z]+, (#[0-9a-f]{6})\)", r"\1", picture)
+    alone = plain.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{alone}\n'.encode()

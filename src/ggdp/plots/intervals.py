@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggdp.errors import ArgumentError
 from ggdp.plots import style
 from ggdp.releases import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
 
-# The most values that are bars with room around them, and that are bars at all.
-FEW = 40
-MOST_BARS = 200
-# From here on neighboring values are drawn together.
-MANY = 2000
+# The most values that are bars with room around them, and that are bars at all; and from how many on neighboring values
+# are drawn together.
+FEW, MOST_BARS, MANY = 40, 200, 2000
 # Inches above and below all rows of bars.
 _FRAME = 0.55
+# Bars that belong together: a heading, if they have one, and their numbers.
+Group: TypeAlias = "tuple[str | None, Sequence[int]]"
 
 
 class Series(NamedTuple):
@@ -42,36 +41,29 @@ class Series(NamedTuple):
     counts: bool = False
 
     @property
-    def most(self) -> float:
-        """The largest number that is drawn, in absolute value."""
-        ends = np.concatenate([self.values, self.lower, self.upper])
-        return float(np.abs(ends[np.isfinite(ends)]).max(initial=0.0)) or 1.0
-
-    @property
     def unit(self) -> tuple[float, str]:
         """The power of ten that the axis is in, and its name."""
-        if 1e-3 <= self.most < 1e6:
+        ends = np.concatenate([self.values, self.lower, self.upper])
+        most = float(np.abs(ends[np.isfinite(ends)]).max(initial=0.0)) or 1.0
+        if 1e-3 <= most < 1e6:
             return 1.0, ""
-        power = 3 * math.floor(math.log10(self.most) / 3.0)
+        power = 3 * math.floor(math.log10(most) / 3.0)
         powers = {6: "millions", 9: "billions", 12: "trillions", 15: "quadrillions", 18: "quintillions"}
         return 10.0**power, powers.get(power, "") if self.counts else f"units of 1e{power}"
 
     def axis_label(self, intervals: str) -> str:
         """Return the label of the axis of values, with a note on the intervals."""
         power = f" in {self.unit[1]}" if self.unit[1] else ""
-        covers = f"\n(the interval covers {self.covers})" if self.covers and intervals else ""
-        return f"{self.what}{power}{intervals}{covers}"
+        return f"{self.what}{power}{intervals}{self.coverage if intervals else ''}"
 
-    def in_order(self, order: NDArray[np.int64]) -> Series:
+    @property
+    def coverage(self) -> str:
+        """What the intervals cover as a line of a label, if it has to be said."""
+        return f"\n(the interval covers {self.covers})" if self.covers else ""
+
+    def reorder(self, order: NDArray[np.int64]) -> Series:
         """Return the same values in another order."""
         return self._replace(values=self.values[order], lower=self.lower[order], upper=self.upper[order])
-
-
-class Group(NamedTuple):
-    """Bars that belong together: their numbers, and a heading if they have one."""
-
-    heading: str | None
-    members: list[int]
 
 
 def with_minus(number: str) -> str:
@@ -83,8 +75,7 @@ def nothing(drawn: Series, title: str) -> Figure:
     """Return a figure that says that there are no values."""
     figure, (axes,) = style.new_figure(style.COLUMN_WIDTH, 0.9)
     style.label(axes, x=style.wrap(figure, drawn.what, style.COLUMN_WIDTH - 0.3))
-    axes.set_xticks([])
-    axes.set_yticks([])
+    axes.set(xticks=[], yticks=[])
     axes.spines["left"].set_visible(False)
     axes.text(0.5, 0.5, "no values", transform=axes.transAxes, ha="center", va="center", fontsize=style.SIZE)
     style.add_title(figure, title)
@@ -105,7 +96,7 @@ def bars(
     More rows than a page is high are broken into panels side by side, on the same scale; a group that is broken has its
     heading again.
     """
-    panels = _panels(groups or [Group(None, list(range(len(names))))])
+    panels = _panels(groups or [(None, range(len(names)))])
     rows = max(map(len, panels))
     figure, all_axes = style.new_figure(1.0, 1.0, len(panels), sharex=True)
     headings = [row for panel in panels for row in panel if isinstance(row, str)]
@@ -119,9 +110,8 @@ def bars(
     height = _FRAME + style.LINE * (style.lines_of(below) - 1) + rows * (0.22 if len(names) <= FEW else 0.155)
     # A long name of the axis has several lines, and the height that it needs; no word is broken.
     word = style.text_width(figure, side.split(), style.SIZE)
-    beside = style.wrap(
-        figure, side, max(height - _FRAME, word, min(style.text_width(figure, [side], style.SIZE) / 1.8, 1.3))
-    )
+    least = min(style.text_width(figure, [side], style.SIZE) / 1.8, 1.3)
+    beside = style.wrap(figure, side, max(height - _FRAME, word, least))
     height = max(height, _FRAME + style.text_width(figure, [beside], style.SIZE))
     figure.set_size_inches(width, height)
     figure.set_layout_engine("constrained", wspace=0.05)
@@ -141,7 +131,7 @@ def bars(
 
 def _panels(groups: Sequence[Group]) -> list[list[int | str]]:
     """Return the rows of each panel: a heading or the number of a bar."""
-    total = sum(len(group.members) + (group.heading is not None) for group in groups)
+    total = sum(len(members) + (heading is not None) for heading, members in groups)
     # A page has room for 52 rows.
     number = -(-total // 52)
     most = -(-total // number)
@@ -178,12 +168,9 @@ def _bar_panel(
     axes.xaxis.grid(visible=True, color=style.GRID, linewidth=0.6)
     for place, row in enumerate(rows):
         if isinstance(row, str):
-            across = axes.get_yaxis_transform()
-            text = axes.text(
-                0.01, place + 0.12, row, transform=across, va="center", fontsize=style.SMALL, weight="bold"
-            )
+            text = axes.text(0.01, place + 0.12, row, transform=axes.get_yaxis_transform(), va="center", weight="bold")
             # The line at zero does not run through the letters.
-            text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5})
+            text.set(fontsize=style.SMALL, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})
     if numbers:
         right = axes.secondary_yaxis("right")
         right.set_yticks(places, [numbers[member] for member in members], fontsize=style.SMALL, ha="right")
@@ -201,8 +188,11 @@ def number_ticks(axis: Axis, drawn: Series, most: int) -> None:
     axis.set_major_formatter(FuncFormatter(lambda tick, _: with_minus(f"{tick / power:,.6g}")))
 
 
-def points(drawn: Series, title: str) -> Figure:
-    """Return a figure of many values: a point with its interval for each, or neighboring values by their range."""
+def points(drawn: Series, title: str, along: str = "position") -> Figure:
+    """Return a figure of many values: a point with its interval for each, or neighboring values by their range.
+
+    The axis along the values, which are at whole numbers, is named `along`.
+    """
     figure, (axes,) = style.new_figure(style.DOUBLE_WIDTH, 2.6)
     if drawn.values.size < MANY:
         places = np.arange(drawn.values.size)
@@ -210,38 +200,26 @@ def points(drawn: Series, title: str) -> Figure:
         thin = min(1.0, 240.0 / drawn.values.size)
         axes.vlines(places, drawn.lower, drawn.upper, color=style.SKY, linewidth=max(0.3, 1.2 * thin))
         axes.plot(places, drawn.values, ".", color=style.BLUE, markersize=max(0.8, 3.5 * thin), markeredgewidth=0.0)
+        said = f"each with its {drawn.covered}"
     else:
-        first = np.arange(0, drawn.values.size, _together(drawn))
+        # A page has about a thousand dots across.
+        together = -(-drawn.values.size // 1000)
+        first = np.arange(0, drawn.values.size, together)
         middle = (first + np.append(first[1:], drawn.values.size) - 1) / 2.0
         # One infinite end leaves a gap: a band of the others would be narrower than the truth.
         ends = np.minimum.reduceat(drawn.lower, first), np.maximum.reduceat(drawn.upper, first)
         span = np.minimum.reduceat(drawn.values, first), np.maximum.reduceat(drawn.values, first)
         axes.fill_between(middle, *ends, color=style.SKY, alpha=0.45, linewidth=0.0, step="mid")
         axes.vlines(middle, *span, color=style.BLUE, linewidth=0.5, capstyle="projecting")
-    style.label(axes, y=style.wrap(figure, drawn.axis_label(""), 2.0))
-    label_places(axes, drawn, "position")
+        said = f"{together:,} neighbours together: range of the values (dark) and of their {drawn.covered}s (light)"
+    below = style.wrap(figure, f"{along}; {said}{drawn.coverage}", 5.8)
+    style.label(axes, x=below, y=style.wrap(figure, drawn.axis_label(""), 2.0))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.axhline(0.0, color=style.BLACK, linewidth=0.6)
     axes.margins(x=0.01)
     number_ticks(axes.yaxis, drawn, 6)
     style.add_title(figure, title)
     return figure
-
-
-def _together(drawn: Series) -> int:
-    """Return the number of values drawn together: a page has about a thousand dots across."""
-    return -(-drawn.values.size // 1000) if drawn.values.size >= MANY else 1
-
-
-def label_places(axes: Axes, drawn: Series, along: str) -> None:
-    """Label the axis along the values, which are at whole numbers."""
-    together = _together(drawn)
-    said = f"each with its {drawn.covered}"
-    if together > 1:
-        said = f"{together:,} neighbours together: range of the values (dark) and of their {drawn.covered}s (light)"
-    covers = f"\n(the interval covers {drawn.covers})" if drawn.covers else ""
-    figure: Any = axes.get_figure(root=True)
-    axes.set_xlabel(style.wrap(figure, f"{along}; {said}{covers}", 5.8), fontsize=style.SIZE)
-    axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
 def plot_release(

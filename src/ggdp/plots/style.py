@@ -1,14 +1,8 @@
 """The look of all figures: print sizes, color-blind-safe colors, line patterns that work in grayscale, and text.
 
-==========  =====================================================================
-widths      one column of print, 3.5 in, or both columns, 7.2 in
-sizes       8 pt for labels, 7 pt for ticks and legends
-lines       Okabe and Ito's colors, each with its own pattern
-names       of levels: one line each, short enough to read, and distinct
-fonts       fallbacks for scripts that the usual font lacks
-==========  =====================================================================
-
-Checks of what is drawn show the type of a refused argument and never its value.
+A figure is as wide as one column of print or two. Lines have Okabe and Ito's colors, each with its own pattern. Names
+of levels are one line each, short enough to read, and distinct; scripts that the usual font lacks have others. Checks
+of what is drawn show the type of a refused argument and never its value.
 
 References
 ----------
@@ -19,6 +13,7 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
+from collections.abc import Iterable
 from functools import cache
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,8 +21,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ggdp.errors import ArgumentError, MissingExtraError, install_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
@@ -65,10 +58,9 @@ def items(kind: type[_T], **named: object) -> list[_T]:
     """Return the one argument, a sequence of items of a kind, as a list; text does not count as a sequence."""
     ((name, value),) = named.items()
     message = f"must be a sequence of items of type {kind.__name__}"
-    if isinstance(value, str):
-        raise ArgumentError(name, str, message)
     try:
-        found: list[Any] = list(value)  # type: ignore[call-overload]  # what cannot be listed is refused
+        # Text is refused with what cannot be listed.
+        found: list[Any] = list(None if isinstance(value, str) else value)  # type: ignore[call-overload]
     except TypeError:
         raise ArgumentError(name, type(value), message) from None
     for item in found:
@@ -133,10 +125,8 @@ def show_legend(axes: Axes, **options: Any) -> None:  # noqa: ANN401
     axes.legend(**{"fontsize": SMALL, "frameon": False, "handlelength": 2.4, "handletextpad": 0.5, **options})
 
 
-# Inches of a line of labels, with the space between two lines.
-LINE = 0.145
-# Inches between the left edge of a figure and its title.
-_INDENT = 0.06
+# Inches of a line of labels, with the space between two lines; and between the left edge of a figure and its title.
+LINE, _INDENT = 0.145, 0.06
 
 
 @cache
@@ -156,21 +146,19 @@ def _installed() -> tuple[str, ...]:
 
 
 def _families() -> list[str]:
-    import matplotlib as mpl
+    from matplotlib import rcParams
 
-    return [*mpl.rcParams["font.family"], *_installed()]
+    return [*rcParams["font.family"], *_installed()]
 
 
 def text_width(figure: Figure, texts: Iterable[str], size: float = SMALL) -> float:
     """Return the width of the widest text, in inches, on the safe side for any resolution that it is drawn in."""
     from matplotlib.text import Text
 
-    widest = 0.0
-    for text in set(texts):
-        drawn = Text(0.0, 0.0, text, fontsize=size, fontfamily=_families(), parse_math=False, figure=figure)
-        widest = max(widest, drawn.get_window_extent().width / figure.dpi)
+    style: Any = {"fontsize": size, "fontfamily": _families(), "parse_math": False, "figure": figure}
+    widths = (Text(0.0, 0.0, text, **style).get_window_extent().width / figure.dpi for text in set(texts))
     # Letters are fitted to whole dots, so that text is a few per cent wider in some resolutions.
-    return 1.06 * widest
+    return 1.06 * max(widths, default=0.0)
 
 
 def wrap(figure: Figure, text: str, inches: float, size: float = SIZE) -> str:
@@ -208,13 +196,11 @@ def in_fonts(figure: Figure, said: Iterable[str] | None = None) -> Figure:
     if said is not None and all(text.isascii() and "$" not in text for text in said):
         return figure
     families = _families()
-    axes: Axes
     for axes in figure.axes:
         # Some ticks come into being only when they are drawn.
         axes.tick_params(labelfontfamily=families)
     for text in figure.findobj(Text):
-        text.set_fontfamily(families)
-        text.set_parse_math(False)
+        text.set(fontfamily=families, parse_math=False)
     return figure
 
 

@@ -6,27 +6,24 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError
 from ggdp.plots import intervals, style
 from ggdp.tables import table_manifest as words
 from ggdp.tables.statistics.released_statistics import shown_estimate
-from ggdp.tables.table_release import TableRelease
+from ggdp.tables.table_release import Table, TableRelease
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from ggdp.domain.column import Level
-    from ggdp.tables.table_release import Table
 
 
-# With the counts in it, a heat map has at most this many rows, and half as many columns.
-_MOST_ROWS = 60
-# Inches of the color bar with its labels.
-_COLOR_BAR = 0.85
+# With the counts in it, a heat map has at most so many rows, and half as many columns. Inches of the color bar with its
+# labels.
+_MOST_ROWS, _COLOR_BAR = 60, 0.85
 
 
 class _Grid(NamedTuple):
@@ -46,15 +43,14 @@ class _Grid(NamedTuple):
         return max(usual if most > 4.0 * usual else most, 1.0)
 
 
-def heat_map(drawn: intervals.Series, table: Table, title: str) -> Figure | None:
-    """Return a heat map of a table of two columns, with the counts in it if there is room; None if it is too large."""
-    short, long = sorted(len(column.unique()) for column in table.keys.columns)
-    # A cell then is still a few dots of print each way.
-    if long > 400:
-        return None
+def heat_map(drawn: intervals.Series, table: Table, title: str) -> Figure:
+    """Return a heat map of a table of two columns, with the counts in it if there is room."""
     grid = _grid(table, drawn.values)
-    with_counts = short <= _MOST_ROWS // 2 and long <= _MOST_ROWS
+    with_counts = len(grid.columns) <= _MOST_ROWS // 2 and len(grid.rows) <= _MOST_ROWS
     figure, (axes,) = style.new_figure(style.COLUMN_WIDTH, style.COLUMN_WIDTH)
+    import matplotlib as mpl
+    from matplotlib.colors import Normalize
+
     beside = style.text_width(figure, grid.rows)
     if with_counts:
         counts = (f"{count:,.0f}" for count in drawn.values)
@@ -74,7 +70,20 @@ def heat_map(drawn: intervals.Series, table: Table, title: str) -> Figure | None
     foot = (below if upright else style.LINE) + style.LINE * (style.lines_of(across) + style.lines_of(caption)) + 0.3
     figure.set_size_inches(width, max(high, style.text_width(figure, [down], style.SIZE)) + foot)
     style.label(axes, across, down)
-    _draw_cells(axes, drawn, grid, high)
+    # Cells that the table leaves out are gray.
+    colors: Any = mpl.colormaps["Blues"].with_extremes(bad="0.88")
+    norm = Normalize(0.0, grid.top)
+    picture = axes.imshow(grid.counts, cmap=colors, norm=norm, aspect="auto", interpolation="nearest")
+    axes.grid(visible=False)
+    axes.spines[["left", "bottom"]].set_visible(False)
+    # The bar that explains the colors, with arrows where counts lie beyond the ends of the scale.
+    beyond = bool(np.nanmin(grid.counts) < 0.0), bool(np.nanmax(grid.counts) > grid.top)
+    ends = {(True, True): "both", (True, False): "min", (False, True): "max", (False, False): "neither"}[beyond]
+    bar: Any = figure.colorbar(picture, ax=axes, pad=0.02, fraction=0.06, aspect=max(8.0 * high, 8.0), extend=ends)
+    bar.ax.tick_params(labelsize=style.SMALL, width=0.6, length=3.0)
+    bar.outline.set_visible(False)
+    intervals.number_ticks(bar.ax.yaxis, drawn, int(np.clip(high / 0.4, 2, 6)))
+    bar.set_label(style.wrap(figure, drawn.axis_label(""), max(high, 1.0)), fontsize=style.SIZE)
     axes.set_xticks(range(0, len(grid.columns), step[1]), columns, fontsize=style.SMALL, rotation=90 if upright else 0)
     axes.set_yticks(range(0, len(grid.rows), step[0]), rows, fontsize=style.SMALL)
     axes.tick_params(length=0 if with_counts else 2.0, width=0.4)
@@ -110,30 +119,6 @@ def _step(number: int, inches: float) -> int:
     """Return which levels have room for their names: each one, each second, fifth, tenth and so on."""
     fewest = number * 1.1 * style.LINE / inches
     return next(step for size in (1, 10, 100) for step in (size, 2 * size, 5 * size) if step >= fewest)
-
-
-def _draw_cells(axes: Axes, drawn: intervals.Series, grid: _Grid, high: float) -> None:
-    """Draw the cells and the bar that explains their colors."""
-    import matplotlib as mpl
-    from matplotlib.colors import Normalize
-
-    # Cells that the table leaves out are gray.
-    colors: Any = mpl.colormaps["Blues"].with_extremes(bad="0.88")
-    norm = Normalize(0.0, grid.top)
-    picture = axes.imshow(grid.counts, cmap=colors, norm=norm, aspect="auto", interpolation="nearest")
-    axes.grid(visible=False)
-    axes.spines[["left", "bottom"]].set_visible(False)
-    # Arrows where counts lie beyond the ends of the scale.
-    below, above = np.nanmin(grid.counts) < 0.0, np.nanmax(grid.counts) > grid.top
-    ends = {(True, True): "both", (True, False): "min", (False, True): "max", (False, False): "neither"}
-    figure: Any = axes.get_figure(root=True)
-    bar = figure.colorbar(
-        picture, ax=axes, pad=0.02, fraction=0.06, aspect=max(8.0 * high, 8.0), extend=ends[bool(below), bool(above)]
-    )
-    bar.ax.tick_params(labelsize=style.SMALL, width=0.6, length=3.0)
-    bar.outline.set_visible(False)
-    intervals.number_ticks(bar.ax.yaxis, drawn, int(np.clip(high / 0.4, 2, 6)))
-    bar.set_label(style.wrap(figure, drawn.axis_label(""), max(high, 1.0)), fontsize=style.SIZE)
 
 
 def _caption(drawn: intervals.Series, table: Table, grid: _Grid) -> str:
@@ -223,19 +208,19 @@ def plot_table(
     name = f"{what[0].upper()}{what[1:]}" + (f" by {style.in_words(shown.by)}" if shown.by else "")
     name = name if title is None else style.one_line(style.required(str, title=title), 200)
     said = intervals.heading(release.release, name)
-    figure = None
+    most_levels = max((len(keys.unique()) for keys in shown.keys.columns), default=0)
     if not len(shown):
         figure = intervals.nothing(drawn, said)
-    elif counts and len(shown) > intervals.FEW and len(shown.by) == 2:
+    # A cell of a heat map is at least a few dots of print each way.
+    elif counts and len(shown) > intervals.FEW and len(shown.by) == 2 and most_levels <= 400:
         figure = heat_map(drawn, shown, said)
-    if figure is None and len(shown) > intervals.MOST_BARS:
+    elif len(shown) > intervals.MOST_BARS:
         figure = _points(drawn, shown, said)
-    elif figure is None:
-        if counts:
-            numbers = [f"{count:,}" for count in shown.count.tolist()]
-        else:
+    else:
+        numbers = [f"{count:,}" for count in shown.count.tolist()]
+        if not counts:
             numbers = [shown_estimate(row, column)[0] for row in shown.to_arrow().to_pylist()]
-        figure = _bars(drawn, shown, said, [intervals.with_minus(number) for number in numbers])
+        figure = _bars(drawn, shown, said, list(map(intervals.with_minus, numbers)))
     return style.in_fonts(figure)
 
 
@@ -258,13 +243,14 @@ def _bars(drawn: intervals.Series, table: Table, title: str, numbers: list[str])
         if not _is_sorted(table):
             return intervals.bars(drawn, names, title, side=side, numbers=numbers)
         order = np.argsort(-table.count, kind="stable").tolist()
-        one = [intervals.Group(None, order)]
-        return intervals.bars(drawn, names, title, side=f"{side}, sorted by count", groups=one, numbers=numbers)
-    groups, first = [], 0
+        side = f"{side}, sorted by count"
+        return intervals.bars(drawn, names, title, side=side, groups=[(None, order)], numbers=numbers)
+    groups: list[intervals.Group] = []
+    first = 0
     for size in sizes:
         levels = zip(table.by[:-1], (column[first] for column in called), strict=False)
         head = ", ".join(f"{style.one_line(name, style.LONGEST)}: {level}" for name, level in levels)
-        groups.append(intervals.Group(head, list(range(first, first + size))))
+        groups.append((head, range(first, first + size)))
         first += size
     return intervals.bars(drawn, called[-1], title, side=style.one_line(table.by[-1]), groups=groups, numbers=numbers)
 
@@ -272,13 +258,10 @@ def _bars(drawn: intervals.Series, table: Table, title: str, numbers: list[str])
 def _points(drawn: intervals.Series, table: Table, title: str) -> Figure:
     """Return points; of one column, some levels are named."""
     order = np.argsort(-table.count, kind="stable") if _is_sorted(table) else np.arange(len(table))
-    figure = intervals.points(drawn.in_order(order), title)
+    if len(table.by) > 1:
+        return intervals.points(drawn, title, style.one_line(f"cells by {', '.join(table.by)}, the last fastest"))
     along = style.one_line(table.by[0]) + (", sorted by count" if _is_sorted(table) else "")
-    if len(table.by) > 1:
-        along = style.one_line(f"cells by {', '.join(table.by)}, the last fastest")
-    intervals.label_places(figure.axes[0], drawn, along)
-    if len(table.by) > 1:
-        return figure
+    figure = intervals.points(drawn.reorder(order), title, along)
     keys = table.keys.column(0)
     for step in (step for size in (10, 100, 1000) for step in (size, 2 * size, 5 * size)):
         places = list(range(0, len(table), step))

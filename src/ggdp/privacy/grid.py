@@ -15,15 +15,14 @@ the scale, since a step that is coarse beside D makes ceil(D/g) much larger than
 it is counted in the sensitivity. All halves are rounded up: rounding them to even turns a move of one step into one of
 two.
 
+Values are read as arrays that hold every number exactly (`exact_numbers`). Rounding a value on its way in could move
+two neighbouring values apart by more than the sensitivity that was proved, and an error that quotes a value gives it
+away. So nothing on the way in rounds, and no error quotes.
+
 References
 ----------
 Mironov, "On Significance of the Least Significant Bits For Differential Privacy", CCS 2012. Sterbenz's lemma: y - f is
 exact in floating point for f/2 <= y <= 2f.
-
-True values as arrays that hold every number exactly, and errors that never contain values.
-
-Rounding a value on its way in could move two neighbouring values apart by more than the sensitivity that was proved,
-and an error that quotes a value gives it away. So nothing here rounds, and nothing here quotes.
 """
 
 from __future__ import annotations
@@ -31,12 +30,15 @@ from __future__ import annotations
 import math
 import numbers
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from flint import arb
+from numpy.typing import ArrayLike, NDArray
 
 from ggdp import _validate
 from ggdp._balls import BALLS, upper_float, working_precision
@@ -45,16 +47,16 @@ from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy.guarantees import Neighbours, validated_neighbours
 from ggdp.privacy.sensitivity import Sensitivity
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
-
-
 # The ends of int64, where indices saturate.
 LEAST, LARGEST = -(2**63), 2**63 - 1
-# Floats hold every integer up to it.
-_MOST_WHOLE = 2**53
+# Floats hold every integer up to it, and so sensitivities in steps.
+MOST_STEPS = 2**53
+# How many steps there are at least in the sensitivity of a coordinate.
+FINENESS = 1024
+# More than twice the bits of a float.
+_PRECISION = 128
+# Elements that stay in the cache while they are worked on.
+_BLOCK = 1 << 15
 
 Exact: TypeAlias = "NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint64] | NDArray[np.object_]"
 
@@ -84,7 +86,14 @@ def exact_numbers(values: ArrayLike) -> Exact:
     be rounded before we see it: it is refused. How long an array takes does not depend on its numbers; a list is
     turned into an array by NumPy, which looks at them.
     """
-    array = _as_array(values)
+    array: NDArray[Any] | None = None
+    if not _masked(values) and (hasattr(values, "dtype") or isinstance(values, numbers.Number | list | tuple)):
+        # An object that is asked for its array may raise anything, and nothing of it may hang on an error that is
+        # raised here: it could hold a value.
+        with suppress(Exception):
+            found = np.asarray(values)
+            rounded = found.dtype.kind == "f" and not hasattr(values, "dtype") and _beyond_float(values)
+            array = np.asarray(values, dtype=object) if rounded else found
     if array is None:
         raise refused_type(
             "must be numbers, or arrays or evenly nested lists of them, none of them masked or missing; of a frame "
@@ -97,26 +106,10 @@ def exact_numbers(values: ArrayLike) -> Exact:
         return array.astype(np.uint64, copy=False)
     if kind in "biu":
         return array.astype(np.int64, copy=False)
-    if kind == "O" and all(_is_exact(value) for value in array.flat):
+    exact = numbers.Rational | float | np.float32 | np.float16
+    if kind == "O" and all(isinstance(value, exact) for value in array.flat):
         return array
     raise refused_type("must be integers or floats of at most 64 bits (fractions.Fraction is fine too)")
-
-
-def _as_array(values: ArrayLike) -> NDArray[Any] | None:
-    """Return values as an array, with Python numbers where NumPy would round; None if they are not numbers.
-
-    Whatever goes wrong, nothing of it may hang on an error that is raised: it could hold a value.
-    """
-    if _masked(values) or not (hasattr(values, "dtype") or isinstance(values, numbers.Number | list | tuple)):
-        return None
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind == "f" and not hasattr(values, "dtype") and _beyond_float(values):
-            array = np.asarray(values, dtype=object)
-    except Exception:
-        # An object that is asked for its array may raise anything.
-        return None
-    return array
 
 
 def _masked(values: object) -> bool:
@@ -133,21 +126,12 @@ def _beyond_float(values: ArrayLike) -> bool:
     if type(values) is float or (isinstance(values, list | tuple) and set(map(type, values)) <= {float}):
         return False
     numbers_given = np.asarray(values, dtype=object).flat
-    return any(isinstance(value, numbers.Integral) and abs(int(value)) > _MOST_WHOLE for value in numbers_given)
+    return any(isinstance(value, numbers.Integral) and abs(int(value)) > MOST_STEPS for value in numbers_given)
 
 
-def _is_exact(value: object) -> bool:
-    return isinstance(value, numbers.Rational | float | np.float32 | np.float16)
-
-
-# How many steps there are at least in the sensitivity of a coordinate.
-FINENESS = 1024
-# Sensitivities in steps are kept in floats, which are exact up to it.
-MOST_STEPS = 2**53
-# More than twice the bits of a float.
-_PRECISION = 128
-# Elements that stay in the cache while they are worked on.
-_BLOCK = 1 << 15
+def _require_sensitivity(sensitivity: object) -> None:
+    if not isinstance(sensitivity, Sensitivity):
+        raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,10 +172,7 @@ class Grid:
         >>> Grid.of(Sensitivity.box([1.0, 0.5])).step == 2**-11
         True
         """
-        if not isinstance(sensitivity, Sensitivity):
-            raise ArgumentTypeError(
-                "sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)"
-            )
+        _require_sensitivity(sensitivity)
         least = min(sensitivity.sizes)
         if sensitivity.joint is not None:
             q, bound = sensitivity.joint
@@ -239,14 +220,13 @@ class Grid:
         """Return `index` of an array as `exact_numbers` returns it."""
         flat = numbers_given.reshape(-1)
         found = np.empty(flat.size, dtype=np.int64)
-        if flat.dtype == np.float64:
-            part: Callable[[NDArray[Any]], NDArray[np.int64]] = self._index_of_floats
-        elif flat.dtype == np.int64:
-            part = self._index_of_integers
-        elif flat.dtype == np.uint64:
-            part = self._index_of_unsigned
-        else:
-            part = self._index_of_objects
+        parts: dict[str, Callable[[NDArray[Any]], NDArray[np.int64]]] = {
+            "f": self._index_of_floats,
+            "i": self._index_of_integers,
+            "u": self._index_of_unsigned,
+            "O": self._index_of_objects,
+        }
+        part = parts[flat.dtype.kind]
         for start in range(0, flat.size, _BLOCK):
             found[start : start + _BLOCK] = part(flat[start : start + _BLOCK])
         return found.reshape(numbers_given.shape)
@@ -294,13 +274,14 @@ class Grid:
         return np.minimum(rounded, np.uint64(LARGEST)).astype(np.int64)
 
     def _index_of_objects(self, x: NDArray[np.object_]) -> NDArray[np.int64]:
-        return np.array([self._index_of_number(value) for value in x], dtype=np.int64)
-
-    def _index_of_number(self, x: Any) -> int:  # noqa: ANN401 - a rational number or a float
-        if not isinstance(x, numbers.Rational):
-            return int(self._index_of_floats(np.array([x], dtype=np.float64))[0])
-        exact = Fraction(int(x.numerator), int(x.denominator))
-        return min(max(math.floor(exact / Fraction(self.step) + Fraction(1, 2)), LEAST), LARGEST)
+        found = []
+        for value in x:
+            if isinstance(value, numbers.Rational):
+                exact = Fraction(int(value.numerator), int(value.denominator)) / Fraction(self.step)
+                found.append(min(max(math.floor(exact + Fraction(1, 2)), LEAST), LARGEST))
+            else:
+                found.append(int(self._index_of_floats(np.array([value], dtype=np.float64))[0]))
+        return np.array(found, dtype=np.int64)
 
     def values(self, index: ArrayLike) -> NDArray[np.float64]:
         """Return index times step: exact for indices below 2^53 in absolute value, else rounded to the nearest float.
@@ -352,41 +333,31 @@ class Grid:
         >>> int(np.diff(Grid(step=1.0).index([0.5, 1.5]))[0])
         1
         """
-        if not isinstance(sensitivity, Sensitivity):
-            raise ArgumentTypeError(
-                "sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)"
-            )
-        joint = sensitivity.joint
-        return Sensitivity(
-            kind=sensitivity.kind,
-            sizes=tuple(float(self._steps(size)) for size in sensitivity.sizes),
-            moving=sensitivity.moving,
-            joint=None if joint is None else (joint[0], self._joint_steps(*joint, sensitivity.moving)),
-            neighbours=sensitivity.neighbours,
-        )
+        _require_sensitivity(sensitivity)
+        sizes, joint = tuple(float(self._steps(size)) for size in sensitivity.sizes), sensitivity.joint
+        if joint is not None:
+            (q, bound), moving = joint, sensitivity.moving
+            exact = Fraction(bound) / Fraction(self.step)
+            if q == math.inf or moving == 1:
+                joint = (q, float(self._steps(bound)))
+            elif q == 1.0:
+                joint = (q, rounded_up(Fraction(math.floor(exact + moving)), of="sensitivity"))
+            else:
+                with BALLS, working_precision(_PRECISION):
+                    extra = upper_float(arb(moving) ** (1 / arb(q)))
+                joint = (q, rounded_up(exact + Fraction(extra), of="sensitivity"))
+        return replace(sensitivity, sizes=sizes, joint=joint, bounds=None)
 
     def _steps(self, size: float) -> int:
         """Return ceil(D/g)."""
         steps = math.ceil(Fraction(size) / Fraction(self.step))
         if steps > MOST_STEPS:
-            raise ArgumentError(
-                "step",
-                self.step,
+            expected = (
                 f"a sensitivity of {size!r} is more than 2^53 steps; release coordinates of very different "
-                "sensitivities by mechanisms of their own, or give a coarser Grid",
+                "sensitivities by mechanisms of their own, or give a coarser Grid"
             )
+            raise ArgumentError("step", self.step, expected)
         return steps
-
-    def _joint_steps(self, q: float, bound: float, moving: int) -> float:
-        """Return a bound of the l_q norm of the change in steps, for a bound on that of the change."""
-        if q == math.inf or moving == 1:
-            return float(self._steps(bound))
-        exact = Fraction(bound) / Fraction(self.step)
-        if q == 1.0:
-            return rounded_up(Fraction(math.floor(exact + moving)), of="sensitivity")
-        with BALLS, working_precision(_PRECISION):
-            extra = upper_float(arb(moving) ** (1 / arb(q)))
-        return rounded_up(exact + Fraction(extra), of="sensitivity")
 
     def total(self, rows: ArrayLike, bounds: tuple[float, float]) -> int:
         """Return the sum of the rows' indices, each row clamped to public bounds and rounded first.

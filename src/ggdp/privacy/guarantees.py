@@ -12,12 +12,12 @@ pure eps-DP               P(R(x) in Q) <= e^eps P(R(x') in Q) for every set Q
 Pure implies probabilistic implies approximate. Pure and approximate guarantees survive every post-processing; a
 probabilistic one does not, and is an approximate one afterwards (`after_postprocessing`).
 
+Neighbouring data sets differ by one unit: added or removed, or replaced by another.
+
 References
 ----------
 Liu, "Generalized Gaussian Mechanism for Differential Privacy", arXiv 1602.06028 v5, Eqns dp, adp and pdp (the last
 read over outputs, not over sets).
-
-Relations of neighbouring data sets: one unit added or removed, or one unit replaced.
 """
 
 from __future__ import annotations
@@ -38,11 +38,6 @@ def validated_neighbours(neighbours: object) -> Neighbours:
     return cast("Neighbours", _validate.choice(among=NEIGHBOURS, neighbours=neighbours))
 
 
-def neighbours_or_none(neighbours: object) -> Neighbours | None:
-    """Return `neighbours` if it is one of the two relations or None."""
-    return None if neighbours is None else validated_neighbours(neighbours)
-
-
 Notion: TypeAlias = Literal["pure", "probabilistic", "approximate"]
 
 _RANK: dict[str, int] = {"pure": 0, "probabilistic": 1, "approximate": 2}
@@ -61,11 +56,10 @@ class _Guarantee:
         @property
         def delta(self) -> float: ...
 
-        def _numbers(self) -> str: ...
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", _validate.positive(epsilon=self.epsilon))
-        object.__setattr__(self, "neighbours", neighbours_or_none(self.neighbours))
+        if self.neighbours is not None:
+            validated_neighbours(self.neighbours)
 
     def implies(self, other: _Guarantee) -> bool:
         """Return whether this guarantee implies `other`, from the notions and numbers alone.
@@ -108,17 +102,28 @@ class _Guarantee:
         """Return the same guarantee for a relation of neighbours."""
         return replace(self, neighbours=neighbours)  # type: ignore[type-var]
 
+    def to_approximate(self) -> ApproxDP:
+        """Return the approximate guarantee that this one implies, with the same numbers."""
+        return ApproxDP(self.epsilon, self.delta, self.neighbours)
+
+    def after_postprocessing(self) -> PureDP | ApproxDP:
+        """Return the guarantee after any post-processing: of a probabilistic one the approximate one, else itself.
+
+        The Gaussian with standard deviation 2.6213 at sensitivity 1 is (1, 0.01)-pDP; clamped at 6.47 it is only
+        (1, 0.0209)-pDP, while (1, 0.01)-aDP still holds. Probabilistic DP at delta 0 is pure.
+        """
+        if self.notion != "approximate" and self.delta == 0.0:
+            return PureDP(self.epsilon, self.neighbours)
+        return self.to_approximate()
+
     def to_dict(self) -> dict[str, object]:
         """Return notion, epsilon, delta and neighbours as plain values."""
-        return {
-            "notion": self.notion,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "neighbours": self.neighbours,
-        }
+        return {name: getattr(self, name) for name in ("notion", "epsilon", "delta", "neighbours")}
 
     def __str__(self) -> str:
-        return self._numbers() + (f" under {self.neighbours} neighbours" if self.neighbours else "")
+        epsilon, delta = rounded_up_text(self.epsilon), rounded_up_text(self.delta)
+        said = f"{epsilon}-DP" if self.notion == "pure" else f"({epsilon}, {delta})-{self.notion[0]}DP"
+        return said + (f" under {self.neighbours} neighbours" if self.neighbours else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,17 +158,6 @@ class PureDP(_Guarantee):
     def to_probabilistic(self) -> ProbabilisticDP:
         """Return the probabilistic guarantee that this one implies, with delta 0."""
         return ProbabilisticDP(self.epsilon, 0.0, self.neighbours)
-
-    def to_approximate(self) -> ApproxDP:
-        """Return the approximate guarantee that this one implies, with delta 0."""
-        return ApproxDP(self.epsilon, 0.0, self.neighbours)
-
-    def after_postprocessing(self) -> PureDP:
-        """Return the guarantee after any post-processing: itself."""
-        return self
-
-    def _numbers(self) -> str:
-        return f"{rounded_up_text(self.epsilon)}-DP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,23 +201,6 @@ class ProbabilisticDP(_WithDelta):
         """Return the guarantee itself."""
         return self
 
-    def to_approximate(self) -> ApproxDP:
-        """Return the approximate guarantee that this one implies, with the same numbers."""
-        return ApproxDP(self.epsilon, self.delta, self.neighbours)
-
-    def after_postprocessing(self) -> PureDP | ApproxDP:
-        """Return the guarantee after any post-processing: the approximate one (the pure one at delta 0).
-
-        The Gaussian with standard deviation 2.6213 at sensitivity 1 is (1, 0.01)-pDP; clamped at 6.47 it is only
-        (1, 0.0209)-pDP, while (1, 0.01)-aDP still holds.
-        """
-        if self.delta == 0.0:
-            return PureDP(self.epsilon, self.neighbours)
-        return self.to_approximate()
-
-    def _numbers(self) -> str:
-        return f"({rounded_up_text(self.epsilon)}, {rounded_up_text(self.delta)})-pDP"
-
 
 @dataclass(frozen=True, slots=True)
 class ApproxDP(_WithDelta):
@@ -245,17 +222,6 @@ class ApproxDP(_WithDelta):
     """
 
     notion: ClassVar[Notion] = "approximate"
-
-    def to_approximate(self) -> ApproxDP:
-        """Return the guarantee itself."""
-        return self
-
-    def after_postprocessing(self) -> ApproxDP:
-        """Return the guarantee after any post-processing: itself."""
-        return self
-
-    def _numbers(self) -> str:
-        return f"({rounded_up_text(self.epsilon)}, {rounded_up_text(self.delta)})-aDP"
 
 
 Guarantee: TypeAlias = PureDP | ProbabilisticDP | ApproxDP

@@ -16,26 +16,21 @@ References
 ----------
 Liu, arXiv 1602.06028 v5, Definition 1 (l_p global sensitivity), Lemma 2 (its upper bound from the coordinates),
 Claim 3 (from bounds).
-
-Norms of moves, l_p for 1 <= p <= infinity, rounded up. Part of the trusted kernel.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from ggdp import _validate
 from ggdp._rounding import rounded_text, rounded_up, rounded_up_text
 from ggdp.errors import ArgumentError
 from ggdp.privacy.guarantees import Neighbours, validated_neighbours
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 # More than twice the bits of a float: a norm is off by less than an ulp.
 _PRECISION = 128
@@ -43,10 +38,10 @@ _PRECISION = 128
 
 def norm_order(**named: object) -> float:
     """Return the one argument as the order of a norm, a float of at least 1 or infinity."""
-    (value,) = named.values()
+    ((name, value),) = named.items()
     if isinstance(value, float) and value == math.inf:
         return math.inf
-    ((name, order),) = {name: _validate.finite(**named) for name in named}.items()
+    order = _validate.finite(**named)
     if order < 1.0:
         raise ArgumentError(name, value, "must be at least 1: it is the order of a norm")
     return order
@@ -73,21 +68,13 @@ def norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
         terms = sum((count * (arb(size) / arb(largest)) ** arb(p) for size, count in runs), arb(0))
         norm = upper_float(arb(largest) * terms ** (1 / arb(p)))
     if not math.isfinite(norm):
-        raise ArgumentError(
-            "sensitivity", "above 1e308", "does not fit in a 64-bit float; change the unit of the query"
-        )
+        expected = "does not fit in a 64-bit float; change the unit of the query"
+        raise ArgumentError("sensitivity", "above 1e308", expected)
     return norm
 
 
-def norm_by_hoelder(bound: float, moving: int, p: float, q: float) -> float:
-    """Return an upper bound of r^(1/p - 1/q) D_q, rounded up, for p < q."""
-    from flint import arb
-
-    from ggdp._balls import BALLS, upper_float, working_precision
-
-    with BALLS, working_precision(_PRECISION):
-        exponent = 1 / arb(p) - (0 if q == math.inf else 1 / arb(q))
-        return upper_float(arb(bound) * arb(moving) ** exponent)
+def _widths(bounds: Iterable[tuple[float, float]]) -> tuple[float, ...]:
+    return tuple(rounded_up(Fraction(high) - Fraction(low), of="bounds") for low, high in bounds)
 
 
 Kind: TypeAlias = Literal["cells", "box", "norm"]
@@ -139,12 +126,15 @@ class Sensitivity:
             raise ArgumentError("moving", moving, f"a box of {len(sizes)} sizes has as many coordinates that can move")
         if kind != "box" and len(sizes) != 1:
             raise ArgumentError("sizes", sizes, f"the kind {kind!r} has one size")
+        bounds = None if self.bounds is None else _validate.intervals(bounds=self.bounds)
+        if bounds is not None and (kind != "box" or _widths(bounds) != sizes):
+            raise ArgumentError("bounds", self.bounds, "must be those that the sizes are the widths of")
         for name, value in (
             ("sizes", sizes),
             ("moving", moving),
             ("joint", self._checked_joint(sizes)),
             ("neighbours", validated_neighbours(self.neighbours)),
-            ("bounds", self._checked_bounds(sizes)),
+            ("bounds", bounds),
         ):
             object.__setattr__(self, name, value)
 
@@ -164,16 +154,6 @@ class Sensitivity:
             # On a grid rounding may add more to the norm than to the coordinate.
             raise ArgumentError("sizes", sizes, f"must be the bound {joint[1]!r} of the norm")
         return joint
-
-    def _checked_bounds(self, sizes: tuple[float, ...]) -> tuple[tuple[float, float], ...] | None:
-        """Return the bounds, if the sizes are their widths."""
-        if self.bounds is None:
-            return None
-        pairs = _validate.intervals(bounds=self.bounds)
-        widths = tuple(rounded_up(Fraction(high) - Fraction(low), of="bounds") for low, high in pairs)
-        if self.kind != "box" or widths != sizes:
-            raise ArgumentError("bounds", self.bounds, "must be those that the sizes are the widths of")
-        return pairs
 
     @classmethod
     def histogram(cls, neighbours: Neighbours = "add-remove", max_cells: int = 1) -> Sensitivity:
@@ -214,14 +194,13 @@ class Sensitivity:
         1.0
         """
         if validated_neighbours(neighbours) == "replace-one":
-            raise ArgumentError(
-                "neighbours",
-                neighbours,
+            expected = (
                 "a replaced row can move two disjoint statistics at once; use "
                 "Sensitivity.histogram(neighbours='replace-one') for counts (--max-cells 1 on the command line), "
                 "Sensitivity.cells(2, d, neighbours='replace-one') for other disjoint statistics, or "
-                "Sensitivity.cells(1, d, neighbours='replace-one') for a scalar",
+                "Sensitivity.cells(1, d, neighbours='replace-one') for a scalar"
             )
+            raise ArgumentError("neighbours", neighbours, expected)
         return cls.cells(1, d)
 
     @classmethod
@@ -242,20 +221,12 @@ class Sensitivity:
         >>> Sensitivity.cells(4, 0.5).lp(2) >= 1.0
         True
         """
-        return cls(
-            kind="cells",
-            sizes=(_validate.covering(d=d),),
-            moving=_validate.integer(m=m, at_least=1),
-            neighbours=validated_neighbours(neighbours),
-        )
+        sizes, moving = (_validate.covering(d=d),), _validate.integer(m=m, at_least=1)
+        return cls(kind="cells", sizes=sizes, moving=moving, neighbours=neighbours)
 
     @classmethod
     def box(
-        cls,
-        d: Iterable[float],
-        norm: tuple[float, float] | None = None,
-        *,
-        neighbours: Neighbours = "add-remove",
+        cls, d: Iterable[float], norm: tuple[float, float] | None = None, *, neighbours: Neighbours = "add-remove"
     ) -> Sensitivity:
         """Return the sensitivity of a query whose coordinate k moves by at most ``d[k]``.
 
@@ -280,13 +251,7 @@ class Sensitivity:
             if len(pair) != 2:
                 raise ArgumentError("norm", norm, "must be a pair (order of the norm, bound)")
             joint = (norm_order(norm=pair[0]), _validate.covering(norm=pair[1]))
-        return cls(
-            kind="box",
-            sizes=sizes,
-            moving=len(sizes),
-            joint=joint,
-            neighbours=validated_neighbours(neighbours),
-        )
+        return cls(kind="box", sizes=sizes, moving=len(sizes), joint=joint, neighbours=neighbours)
 
     @classmethod
     def norm(cls, p: float, d: float, *, dimension: int, neighbours: Neighbours = "add-remove") -> Sensitivity:
@@ -308,14 +273,9 @@ class Sensitivity:
         >>> Sensitivity.norm(2, 1.0, dimension=10).lp(2)
         1.0
         """
-        size = _validate.covering(d=d)
-        return cls(
-            kind="norm",
-            sizes=(size,),
-            moving=_validate.integer(dimension=dimension, at_least=1),
-            joint=(norm_order(p=p), size),
-            neighbours=validated_neighbours(neighbours),
-        )
+        size, moving = _validate.covering(d=d), _validate.integer(dimension=dimension, at_least=1)
+        joint = (norm_order(p=p), size)
+        return cls(kind="norm", sizes=(size,), moving=moving, joint=joint, neighbours=neighbours)
 
     @classmethod
     def from_bounds(
@@ -337,8 +297,7 @@ class Sensitivity:
         (10.0, 2.0)
         """
         pairs = _validate.intervals(bounds=bounds)
-        widths = [rounded_up(Fraction(high) - Fraction(low), of="bounds") for low, high in pairs]
-        return replace(cls.box(widths, neighbours=neighbours), bounds=pairs)
+        return replace(cls.box(_widths(pairs), neighbours=neighbours), bounds=pairs)
 
     @property
     def largest(self) -> float:
@@ -384,8 +343,7 @@ class Sensitivity:
             return self
         sizes, joint = (self.sizes * number if self.kind == "box" else self.sizes), self.joint
         if joint is not None:
-            q, bound = joint
-            joint = (q, norm_of([(bound, number)], q))
+            joint = (joint[0], norm_of([(joint[1], number)], joint[0]))
             sizes = (joint[1],) if self.kind == "norm" else sizes
         return replace(self, sizes=sizes, moving=number * self.moving, joint=joint, bounds=None)
 
@@ -411,15 +369,22 @@ class Sensitivity:
         if self.joint is None:
             return norm_of(self.corner, order)
         q, bound = self.joint
-        # Hoelder: ||d||_p <= r^(1/p - 1/q) ||d||_q for p < q; for p >= q the norms only shrink.
-        from_joint = bound if order >= q else norm_by_hoelder(bound, self.moving, order, q)
+        from_joint = bound
+        if order < q:
+            from flint import arb
+
+            from ggdp._balls import BALLS, upper_float, working_precision
+
+            # Hoelder: ||d||_p <= r^(1/p - 1/q) ||d||_q for p < q; for p >= q the norms only shrink.
+            with BALLS, working_precision(_PRECISION):
+                exponent = 1 / arb(order) - (0 if q == math.inf else 1 / arb(q))
+                from_joint = upper_float(arb(bound) * arb(self.moving) ** exponent)
         return from_joint if self.kind == "norm" else min(from_joint, norm_of(self.corner, order))
 
     def __str__(self) -> str:
-        if self.kind == "cells" and self.moving == 1:
-            what = f"one coordinate moves by at most {rounded_up_text(self.sizes[0], 6)}"
-        elif self.kind == "cells":
-            what = f"at most {self.moving:,} coordinates move, each by at most {rounded_up_text(self.sizes[0], 6)}"
+        if self.kind == "cells":
+            moves = "one coordinate moves" if self.moving == 1 else f"at most {self.moving:,} coordinates move, each"
+            what = f"{moves} by at most {rounded_up_text(self.sizes[0], 6)}"
         elif self.kind == "box":
             shown = ", ".join(rounded_up_text(size, 6) for size in self.sizes[:6])
             more = f", ... ({len(self.sizes):,} in all)" if len(self.sizes) > 6 else ""

@@ -2,29 +2,26 @@
 
 A bound is a statement about generalized Gaussian noise: under its parameters (how far a query moves, at which epsilon)
 the quantity, delta or the pure loss epsilon, is at most the upper end of `Bound.enclose(law)`.
-
-Enclosures: two floats with the exact value between them.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from flint import arb, ctx
 
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp._work import spend
 from ggdp.errors import ArgumentError
+from ggdp.proofs.noise_law import NoiseLaw, Support
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from ggdp.proofs.layouts import AbsoluteSumLayout, CornerLayout
-    from ggdp.proofs.noise_law import NoiseLaw, Support
     from ggdp.proofs.worst_case import WorstCase
 
 
@@ -62,24 +59,6 @@ def enclosed(value: arb) -> Enclosure:
     return Enclosure(lower=lower_float(value), upper=upper_float(value), precision=ctx.prec)
 
 
-def narrowest(at: Callable[[int], Enclosure], precisions: Iterable[int] = PRECISIONS) -> Enclosure:
-    """Return the first enclosure that is narrow (or exhausted), at growing precision, or else the last one.
-
-    Parameters
-    ----------
-    at : callable
-        Returns the enclosure at a precision in bits. Every one of them holds; more bits make it narrower.
-    precisions : iterable of int
-        The precisions to try.
-    """
-    for bits in precisions:
-        spend(_SCALAR, bits)
-        found = at(bits)
-        if found.is_narrow or found.exhausted:
-            break
-    return found
-
-
 def accurate(value: Callable[[], arb], bits: int = 50) -> arb:
     """Return a ball with so many accurate bits, at growing precision, or else the last one."""
     for precision in PRECISIONS:
@@ -91,19 +70,20 @@ def accurate(value: Callable[[], arb], bits: int = 50) -> arb:
     return found
 
 
-Quantity: TypeAlias = Literal["delta", "epsilon"]
-
-
 class Bound(ABC):
-    """One way to prove a scale; subclasses are frozen dataclasses of the bound's parameters."""
+    """One way to prove a scale; subclasses are frozen dataclasses of the bound's parameters.
+
+    Parameters of one name mean the same in every bound: `sensitivity` and `joint` are norms of the whole change,
+    `corner` has the changes of single coordinates, `coordinates` those of coordinates that are kept in bounds.
+    """
 
     __slots__ = ()
 
     name: ClassVar[str]  # the name in certificates
-    quantity: ClassVar[Quantity]  # what is bounded
     statement: ClassVar[str]  # what the bound says, in words
+    quantity: ClassVar[Literal["delta", "epsilon"]] = "delta"  # what is bounded
     # Whether it is the exact quantity rather than an upper bound, so that a smaller scale can be proved to fail.
-    exact: ClassVar[bool]
+    exact: ClassVar[bool] = False
     # Relative distance between the computed bound and the one that a certificate states, so that another version of the
     # arithmetic proves the same statement.
     margin: ClassVar[float] = 2.0**-40
@@ -113,6 +93,7 @@ class Bound(ABC):
     # Whether it falls as the scale grows on the integers too, so that a larger scale is valid as well.
     monotone: ClassVar[bool] = False
     ignores_joint: ClassVar[bool] = False  # whether it makes no use of a joint norm of the change
+    usual_precisions: ClassVar[tuple[int, ...]] = PRECISIONS  # in bits, for laws that do not need others
 
     @classmethod
     @abstractmethod
@@ -125,11 +106,16 @@ class Bound(ABC):
 
     def precisions(self, law: NoiseLaw) -> tuple[int, ...]:  # noqa: ARG002 - for bounds that need more bits for some laws
         """Return the precisions that `enclose` tries."""
-        return PRECISIONS
+        return self.usual_precisions
 
     def enclose(self, law: NoiseLaw) -> Enclosure:
         """Enclose the quantity for a law, at the first precision that makes it narrow."""
-        return narrowest(partial(self.at_precision, law), self.precisions(law))
+        for bits in self.precisions(law):
+            spend(_SCALAR, bits)
+            found = self.at_precision(law, bits)
+            if found.is_narrow or found.exhausted:
+                break
+        return found
 
     def stated(self, found: Enclosure, target: float) -> float | None:
         """Return what a certificate states of an enclosure, at most the target; None if that is not reached."""
@@ -140,8 +126,8 @@ class Bound(ABC):
         return min(stated, target) if self.exact or stated <= target else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the parameters as plain values, fit for JSON."""
-        return {name: _plain(value) for name, value in asdict(self).items()}  # type: ignore[call-overload]
+        """Return the parameters as JSON has them, tuples as lists."""
+        return dict(json.loads(json.dumps(asdict(self))))  # type: ignore[call-overload]
 
     @classmethod
     def from_dict(cls, parameters: dict[str, Any]) -> Self:
@@ -159,17 +145,18 @@ class Bound(ABC):
     @property
     def known_sizes(self) -> tuple[tuple[float, int], ...]:
         """The changes of single coordinates that it names: how far, and how many."""
-        return ()
+        return getattr(self, "corner", ()) or tuple((size, count) for _, size, count in self.known_bounds)
 
     @property
     def known_bounds(self) -> tuple[tuple[float, float, int], ...]:
         """The coordinates in bounds that it names: their width, how far they change, and how many."""
-        return ()
+        return getattr(self, "coordinates", ())
 
     @property
     def known_norms(self) -> tuple[float, ...]:
         """The norms of whole changes that it names."""
-        return ()
+        norms = (getattr(self, name, None) for name in ("sensitivity", "joint"))
+        return tuple(float(norm) for norm in norms if norm is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +168,6 @@ class Applicable:
     note: str | None = None
     # Whether a scale is searched by it: another bound is known to be as good where it is not.
     searched: bool = True
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
 
 
 def _frozen(value: object) -> object:

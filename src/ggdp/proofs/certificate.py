@@ -6,23 +6,20 @@ import math
 import re
 import reprlib
 import sys
-from collections import OrderedDict
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import flint
 
 from ggdp.errors import CertificateError, GgdpError
-from ggdp.proofs.bound import EXACT
+from ggdp.proofs.bound import EXACT, Bound, Enclosure
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.worst_case import BOUNDS
-
-if TYPE_CHECKING:
-    from ggdp.proofs.bound import Bound, Enclosure
 
 # How much smaller than the certified scale the one is that is proved to fail.
 FACTORS = (1.0 - 1e-9, 1.0 - 1e-6)
 ARITHMETIC = f"Arb ball arithmetic, python-flint {flint.__version__}"
+_ARITHMETICS = re.compile(r"Arb ball arithmetic, python-flint ([0-9]{1,4})\.([0-9]{1,4})(?:\.[0-9]{1,4})?")
 _OLDEST_FLINT = (0, 8)
 # A certificate from elsewhere cannot ask for more; no proof of ggdp needs so many.
 _MOST_BITS = 1 << 14
@@ -31,10 +28,11 @@ _LEAST_BITS = 53
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
 _LAW = ("order", "scale", "support", "bounding")
-_FIELDS = {"bound", "statement", "quantity", "parameters", "proved", "target", "tight", "arithmetic", "precision"}
-# Certificates that were proved in this process, the latest last; equal certificates make equal claims.
-_PROVED: OrderedDict[Certificate, None] = OrderedDict()
-_MOST_PROVED = 1024
+# Fields of a record that are those of the certificate, and all of its fields.
+_KEPT = ("proved", "target", "tight", "arithmetic", "precision")
+_FIELDS = {"bound", "statement", "quantity", "parameters", *_KEPT}
+# Certificates that were proved in this process; equal certificates make equal claims.
+_PROVED: set[Certificate] = set()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,22 +78,12 @@ class Certificate:
             "statement": self.bound.statement,
             "quantity": self.bound.quantity,
             "parameters": {**asdict(self.law), **self.bound.to_dict()},
-            "proved": self.proved,
-            "target": self.target,
-            "tight": self.tight,
-            "arithmetic": self.arithmetic,
-            "precision": self.precision,
+            **{name: getattr(self, name) for name in _KEPT},
         }
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Certificate:
-        """Return the certificate that `to_dict` wrote.
-
-        Raises
-        ------
-        CertificateError
-            If a field is missing, unknown, or not what a certificate can hold.
-        """
+        """Return the certificate that `to_dict` wrote; any other record is a `CertificateError`."""
         if not isinstance(record, dict) or set(record) != _FIELDS:
             found = sorted(map(str, record)) if isinstance(record, dict) else type(record).__name__
             raise CertificateError(
@@ -115,27 +103,15 @@ class Certificate:
             bound = kind.from_dict({name: value for name, value in parameters.items() if name not in _LAW})
         except (GgdpError, ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as broken:
             raise CertificateError(f"its parameters are not those of the bound {kind.name!r}: {broken}") from None
-        kept = {name: record[name] for name in ("proved", "target", "tight", "arithmetic", "precision")}
-        return cls(bound=bound, law=law, **kept)
+        return cls(bound=bound, law=law, **{name: record[name] for name in _KEPT})
 
 
 def certify(
     bound: Bound, law: NoiseLaw, target: float, *, tight: bool, enclosure: Enclosure | None = None
 ) -> Certificate | None:
-    """Return the certificate that a law reaches a target by a bound, or None if it does not.
+    """Return the certificate that a law reaches a target by a bound, whose `enclosure` may be known; None if not.
 
-    Parameters
-    ----------
-    bound : Bound
-        The bound.
-    law : NoiseLaw
-        The noise, with exactly the scale to prove.
-    target : float
-        The delta or epsilon to reach.
-    tight : bool
-        Whether to prove as well that a scale smaller by 1e-9 (or else 1e-6) misses the target.
-    enclosure : Enclosure, optional
-        What `bound` was found to give for `law`, where that is known.
+    If `tight`, it is proved as well, where it can be, that a scale smaller by 1e-9 (or else 1e-6) misses the target.
     """
     found = bound.enclose(law) if enclosure is None else enclosure
     proved = bound.stated(found, target)
@@ -153,17 +129,9 @@ def certify(
 
 
 def require_proved(certificate: Certificate) -> None:
-    """Check that a certificate was proved in this process, or prove it now.
-
-    What `certify` returned is known by all of its fields, so that this takes microseconds for a calibration as
-    `ggdp.calibrate` returned it. A certificate that was changed, or made by hand, is proved again.
-
-    Raises
-    ------
-    CertificateError
-        If the claim cannot be proved.
-    """
+    """Check that a certificate was proved in this process, or prove it now."""
     try:
+        # By all of its fields, in microseconds: one that was changed, or made by hand, is proved again.
         known = certificate in _PROVED
     except TypeError:
         # What cannot be hashed was not made by `certify`.
@@ -177,9 +145,10 @@ def require_proved(certificate: Certificate) -> None:
 
 
 def _remember(certificate: Certificate) -> None:
-    _PROVED[certificate] = None
-    while len(_PROVED) > _MOST_PROVED:
-        _PROVED.popitem(last=False)
+    if len(_PROVED) >= 1024:
+        # All at once: whoever changes a record in place leaves a key behind that cannot be found and removed alone.
+        _PROVED.clear()
+    _PROVED.add(certificate)
 
 
 def verify(certificate: Certificate | dict[str, Any]) -> None:
@@ -243,7 +212,8 @@ def _require_fields(certificate: Certificate) -> None:
     most = 1.0 if bound.quantity == "delta" else math.inf
     for name in ("target", "proved"):
         value = getattr(certificate, name)
-        if not _is_number(value) or not 0.0 <= value < most:
+        # Compared exactly: an integer may be beyond all floats.
+        if type(value) not in (int, float) or not (0.0 <= value < most and value <= sys.float_info.max):
             raise _wrong(name, value, "must be a number of at least 0" + (" and below 1" if most == 1.0 else ""))
     if not certificate.proved <= certificate.target:
         raise CertificateError(
@@ -254,16 +224,8 @@ def _require_fields(certificate: Certificate) -> None:
     bits = certificate.precision
     if type(bits) is not int or not (bits == EXACT or _LEAST_BITS <= bits <= _MOST_BITS):
         raise _wrong("precision", bits, f"must be {EXACT} or a number of bits from {_LEAST_BITS} to {_MOST_BITS}")
-    _require_arithmetic(certificate.arithmetic)
-
-
-def _require_arithmetic(arithmetic: object) -> None:
-    """Refuse an arithmetic other than Arb's, by a version of python-flint that ggdp works with."""
-    found = None
-    if isinstance(arithmetic, str):
-        found = re.fullmatch(
-            r"Arb ball arithmetic, python-flint ([0-9]{1,4})\.([0-9]{1,4})(?:\.[0-9]{1,4})?", arithmetic
-        )
+    arithmetic = certificate.arithmetic
+    found = _ARITHMETICS.fullmatch(arithmetic) if isinstance(arithmetic, str) else None
     installed = tuple(int(part) for part in flint.__version__.split(".")[:2])
     if found is None or not _OLDEST_FLINT <= (int(found[1]), int(found[2])) <= installed:
         raise _wrong("arithmetic", arithmetic, f"is not known here, where it is {ARITHMETIC!r}")
@@ -278,11 +240,6 @@ def _enclosure(bound: Bound, law: NoiseLaw, bits: int) -> Enclosure:
         return bound.at_precision(law, bits)
     except (GgdpError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as broken:
         raise CertificateError(f"its parameters are not those of the bound {bound.name!r}: {broken}") from None
-
-
-def _is_number(value: object) -> bool:
-    # Compared exactly: an integer may be beyond all floats.
-    return type(value) in (int, float) and abs(value) <= sys.float_info.max  # type: ignore[arg-type]
 
 
 def _is_plain(value: object, depth: int = 5) -> bool:

@@ -24,12 +24,6 @@ MOST_TILTED = 1e6
 DOUBLED = 32
 
 
-def _flag(**named: object) -> None:
-    ((name, value),) = named.items()
-    if not isinstance(value, bool):
-        raise ArgumentError(name, value, "must be true or false")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """Grid indices top - points + 1 to top, kept in a circular convolution; `tilt` serves the Chernoff bound above."""
@@ -42,11 +36,6 @@ class Window:
         _validate.integer(top=self.top, at_least=-MOST_TOP, at_most=MOST_TOP)
         _validate.integer(points=self.points, at_least=1, at_most=MOST_POINTS)
         _validate.positive(tilt=self.tilt)
-
-    @classmethod
-    def from_dict(cls, record: dict[str, Any]) -> Self:
-        """Return the window that `dataclasses.asdict` wrote."""
-        return cls(**record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +57,9 @@ class LossLayout:
         if not self.low <= self.inner_low < self.inner_high <= self.high:
             raise ArgumentError("low", self.low, "`low`, `inner_low`, `inner_high` and `high` must rise")
 
-    @property
-    def reach(self) -> float:
-        """The largest loss on the grid, in absolute value."""
-        return self.step * max(abs(self.low), abs(self.high))
-
     def knots(self) -> list[int]:
         """Return the indices of the knots in use, from low to high."""
-        above = _outwards(self.inner_high, self.high)
-        below = _outwards(-self.inner_low, -self.low)
+        below, above = _outwards(-self.inner_low, -self.low), _outwards(self.inner_high, self.high)
         return [*(-index for index in reversed(below)), *range(self.inner_low, self.inner_high + 1), *above]
 
 
@@ -93,9 +76,9 @@ def _outwards(start: int, end: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CornerLayout:
-    """How the losses of a corner are laid on grids and added, see `ggdp.proofs.loss_distribution`."""
+    """How several losses, as those of a corner, are laid on grids and added, see `ggdp.proofs.loss_distribution`."""
 
-    # A grid for each size of the corner, in the corner's order. One step is a power of two times the other.
+    # A grid for each loss (each size of the corner), in their order. One step is a power of two times the other.
     sizes: tuple[LossLayout, ...]
     tilt: float  # the tilt of the weights
     tail: float  # the logarithm of a mass that may be cut off at a time
@@ -110,12 +93,12 @@ class CornerLayout:
         for size in _validate.non_empty(sizes=self.sizes):
             if not isinstance(size, LossLayout):
                 raise ArgumentError("sizes", self.sizes, "must be layouts of losses")
-        halvings = [math.frexp(size.step)[1] for size in self.sizes]
-        if len({math.frexp(size.step)[0] for size in self.sizes}) > 1 or max(halvings) - min(halvings) > MOST_HALVINGS:
+        mantissas, halvings = zip(*(math.frexp(size.step) for size in self.sizes), strict=True)
+        if len(set(mantissas)) > 1 or max(halvings) - min(halvings) > MOST_HALVINGS:
             raise ArgumentError("sizes", self.sizes, f"steps must differ by powers of two up to 2^{MOST_HALVINGS}")
         if _validate.finite(tilt=self.tilt) < 0.0:
             raise ArgumentError("tilt", self.tilt, "must be at least 0")
-        if not self.tilt * max(size.reach for size in self.sizes) <= MOST_TILTED:
+        if not self.tilt * max(size.step * max(-size.low, size.high) for size in self.sizes) <= MOST_TILTED:
             raise ArgumentError("tilt", self.tilt, f"times the largest loss it must be at most {MOST_TILTED:g}")
         _validate.finite(tail=self.tail)
         _validate.integer(points=self.points, at_least=2, at_most=MOST_POINTS)
@@ -147,8 +130,8 @@ class SumLayout:
     widths: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        for name in ("step", "tilt"):
-            _validate.positive(**{name: getattr(self, name)})
+        _validate.positive(step=self.step)
+        _validate.positive(tilt=self.tilt)
         _validate.integer(low=self.low, at_least=-MOST_LOW, at_most=MOST_LOW)
         for name in ("points", "frequencies", "further"):
             _validate.integer(**{name: getattr(self, name)}, at_least=1, at_most=MOST_POINTS)
@@ -195,7 +178,8 @@ class AbsoluteSumLayout:
         for other in self.others:
             if not isinstance(other, OtherLayout):
                 raise ArgumentError("others", self.others, "must be layouts of coordinates")
-        _flag(refined=self.refined)
+        if not isinstance(self.refined, bool):
+            raise ArgumentError("refined", self.refined, "must be true or false")
         for name in ("chord", "depth"):
             _validate.integer(**{name: getattr(self, name)}, at_least=0, at_most=MOST_KNOTS)
         if not isinstance(self.window, Window):
@@ -207,4 +191,4 @@ class AbsoluteSumLayout:
     def from_dict(cls, record: dict[str, Any]) -> Self:
         """Return the layout that `dataclasses.asdict` wrote."""
         others = tuple(OtherLayout(**other) for other in record["others"])
-        return cls(**{**record, "others": others, "window": Window.from_dict(record["window"])})
+        return cls(**{**record, "others": others, "window": Window(**record["window"])})

@@ -1,41 +1,26 @@
-"""Privacy-loss distributions on a grid, and the sums of independent losses.
+"""Privacy-loss distributions on a grid, the sums of independent losses, and bounds of delta by them from both sides.
 
 =========  ====================================================================================================
-L          a privacy loss, log(P/Q) of an output under P; S is the sum of independent ones
+L          a privacy loss, log(P/Q) of an output under P
+S, S'      the sum of independent losses, and the same on the grid, with all that was done to it
 f_x(l)     (1 - e^(x - l))_+, so that delta(x) = E f_x(S), with f_x(infinity) = 1
 h          step of the grid: masses lie on the knots l_j = (low + j) h
 theta      tilt: weights are masses times e^(theta l_j), so that those which decide a small delta keep their digits
 w_j        weight of a knot, an integer: its mass is at most w_j 2^-50 e^(level - theta l_j)
+s          smoothing length of a lower bound
+A          the operator A phi = phi'' + phi', which takes 1 and e^(-l) to 0
 =========  ====================================================================================================
 
 Weights are integers that are rounded up, and their products are exact, so that there is no error of a transform. What
 the weights and the infinite mass bound, knot by knot, is a probability law: so infinite masses are combined as those of
 two probability laws, and none is above 1.
 
-Claim (upper bound). No operation lowers the mean of a function that rises with the loss and is convex in e^(-loss);
-f_x is one, for every x. A loss is *split* between two knots so that its mass and its mean of e^(-loss) are kept, which
-does not lower the mean of a convex function of e^(-loss); else a loss is only raised, and a mass only rounded up. What
-is cut off at the top becomes an infinite loss, what is cut off at the bottom is raised to the lowest knot. For
-independent losses one may be replaced after the other: with the others fixed, f_x(l + rest) is again such a function.
-
-What separates a distribution from the truth is counted in its `Slack`. With that, `delta_below` bounds delta from
-below by the same distribution.
-
-References
-----------
-Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the Dots: Tighter Discrete Approximations of Privacy Loss
-Distributions", PETS 2022, Section 3 (the splitting).
-
-Bounds of delta from both sides, by the distribution of a sum of losses.
-
-=========  ====================================================================================================
-S          the sum of independent losses, S' the same on the grid, with all that was done to it
-f_x(l)     (1 - e^(x - l))_+, so that delta(x) = E f_x(S), with f_x(infinity) = 1
-s          smoothing length
-A          the operator A phi = phi'' + phi', which takes 1 and e^(-l) to 0
-=========  ====================================================================================================
-
-Claim (upper bound). delta(x) <= E f_x(S'), see `ggdp.proofs.loss_distribution`.
+Claim (upper bound). delta(x) <= E f_x(S'). Proof: no operation lowers the mean of a function that rises with the loss
+and is convex in e^(-loss); f_x is one, for every x. A loss is *split* between two knots so that its mass and its mean
+of e^(-loss) are kept, which does not lower the mean of a convex function of e^(-loss); else a loss is only raised, and
+a mass only rounded up. What is cut off at the top becomes an infinite loss, what is cut off at the bottom is raised to
+the lowest knot. For independent losses one may be replaced after the other: with the others fixed, f_x(l + rest) is
+again such a function.
 
 Claim (lower bound). What separates the upper distribution from the truth is counted, so that the truth is bounded from
 below by the same distribution. `Slack` holds: `raised`, by how much losses were raised in all; `excess` and `lost`,
@@ -69,15 +54,18 @@ its value at x, (1 - e^(l_j - x)) (1 - e^(x - l_(j+1))) / (1 - e^(-h)). All that
 Where x is a knot nothing is lost at all. Weights that may not be there are not counted; of the lost weight, which is on
 the grid, f_x is at most the maximum of f_x(l) e^(-theta (l - x)) over the grid, times e^(theta (l - x)).
 
-The lower bounds are new, to our knowledge.
+References
+----------
+Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, "Connect the Dots: Tighter Discrete Approximations of Privacy Loss
+Distributions", PETS 2022, Section 3 (the splitting). The lower bounds are new, to our knowledge.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from flint import arb, arb_poly, ctx, fmpz_poly
 
@@ -85,27 +73,12 @@ from ggdp._balls import upper_float
 from ggdp._work import spend
 from ggdp.errors import CertificateError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-
 # Weights have 50 bits: what rounding up adds to a sum of a thousand losses is a share of 1e-5 or less.
-BITS = 50
-ONE = 1 << BITS
+ONE = 1 << 50
 # Bits after the point of weights in geometric progression, while they are multiplied.
 _FRACTION = 128
 # Shares of a split are rounded up to so many bits.
 SHARE = 1 << 60
-# A cut that shortens a distribution by less than this part is not made.
-WORTH_CUTTING = 1 / 64
-# So few knots may have as many on every second place: -1, 0 and 1 become -2, 0 and 2.
-FEWEST = 3
-# How much of the weight may be raised to the lowest knot at a cut.
-FLOOR = 2.0**-40
-# Floats have no larger exponentials.
-LARGEST = 700.0
-# Units of work of a knot of a sum.
-_POINT = 0.5
 
 
 class Split(NamedTuple):
@@ -157,10 +130,6 @@ class GeometricMasses(NamedTuple):
     top: arb
     fall: arb
 
-    def tilted(self, slope: arb) -> GeometricMasses:
-        """Return the masses times e^(slope index)."""
-        return self._replace(top=self.top * (slope * self.high).exp(), fall=self.fall + slope)
-
     def total(self) -> arb:
         """Return the sum of all masses."""
         return self.top * (-(self.high - self.low + 1) * self.fall).expm1() / (-self.fall).expm1()
@@ -172,36 +141,34 @@ class Masses:
 
     step: float  # step of the grid
     masses: dict[int, arb]  # mass on each knot that has any, by its index
-    # Mass at an infinite loss: at most, and at least.
-    infinite: arb
-    certain: arb
     spread: arb  # by how much a split raised the mean loss at most
     misplaced: list[tuple[int, arb]]  # masses that were not split between neighbouring knots, but moved in another way
     raised: arb  # by how much losses were raised, beside that
+    # Mass at an infinite loss: at most, and at least.
+    infinite: arb = field(default_factory=arb)
+    certain: arb = field(default_factory=arb)
     run: GeometricMasses | None = None  # further masses, on many knots
 
 
-def tilted(found: Masses, tilt: float) -> LossDistribution:
+def weigh(found: Masses, tilt: float) -> LossDistribution:
     """Return masses as weights that are rounded up."""
     step = arb(found.step) * arb(tilt)
     tilted_masses = {index: mass * (step * index).exp() for index, mass in found.masses.items()}
-    run = found.run.tilted(step) if found.run else None
+    run = found.run
+    if run:
+        run = run._replace(top=run.top * (step * run.high).exp(), fall=run.fall + step)
     level = arb(sum(tilted_masses.values(), run.total() if run else arb(0)).log().mid())
     unit = ONE * (-level).exp()
     units = {index: mass * unit for index, mass in tilted_masses.items()}
-    low, high = min(units), max(units)
-    surplus = 0
-    if run:
-        low, high = min(low, run.low), max(high, run.high)
-    weights = [0] * (high - low + 1)
+    knots = [*units, run.low, run.high] if run else [*units]
+    low, surplus = min(knots), 0
+    weights = [0] * (max(knots) - low + 1)
     if run:
         weights[run.low - low : run.high - low + 1], surplus = _run_weights(run, unit)
     for index, weight in units.items():
         weights[index - low] += _ceil(weight)
     lost = sum((mass * (step * index).exp() for index, mass in found.misplaced), arb(0)) * unit
-    widest = arb(0)
-    for weight in units.values():
-        widest = widest.max(weight.rad())
+    widest = max(weight.rad() for weight in units.values())
     return LossDistribution(
         step=found.step,
         tilt=tilt,
@@ -246,22 +213,18 @@ def _ceil(x: arb) -> int:
     return max(int(least), 0)
 
 
-def added(first: LossDistribution, second: LossDistribution, *, tail: float, points: int) -> LossDistribution:
-    """Return the sum of two independent losses, with at most so many knots, or three.
-
-    e^tail is a mass that may be cut off.
-    """
+def add(first: LossDistribution, second: LossDistribution, *, tail: float, points: int) -> LossDistribution:
+    """Return the sum of independent losses, with at most so many knots, or three; a mass of e^tail may be cut off."""
     while first.step < second.step:
-        first = coarser(first)
+        first = coarsen(first)
     while second.step < first.step:
-        second = coarser(second)
+        second = coarsen(second)
     if (first.step, first.tilt) != (second.step, second.tilt):
         raise CertificateError(f"losses on grids with steps {first.step!r} and {second.step!r} cannot be added")
-    spend(_POINT * (first.points + second.points))
+    spend(0.5 * (first.points + second.points))
     totals = first.total, second.total
     mine, other = first.slack, second.slack
-    splits = Counter(dict(mine.splits))
-    splits.update(dict(other.splits))
+    splits = Counter(dict(mine.splits)) + Counter(dict(other.splits))
     total = LossDistribution(
         step=first.step,
         tilt=first.tilt,
@@ -279,9 +242,10 @@ def added(first: LossDistribution, second: LossDistribution, *, tail: float, poi
     )
     # Cut before weights are rounded up, which would make a unit of every one that is far below it.
     total = _cut(total, tail, unit=ONE * ONE)
-    total = replace(total, weights=_divided(total.weights, ONE))
-    while total.points > max(points, FEWEST):
-        total = coarser(total)
+    total = replace(total, weights=_divide(total.weights, ONE))
+    # Three knots may have as many on every second place: -1, 0 and 1 become -2, 0 and 2.
+    while total.points > max(points, 3):
+        total = coarsen(total)
     return total
 
 
@@ -290,20 +254,20 @@ def _either(first: arb, second: arb) -> arb:
     return first + second * (1 - first) if first <= 1 and second <= 1 else arb(1)
 
 
-def repeated(loss: LossDistribution, count: int, *, tail: float, points: int) -> LossDistribution:
+def repeat(loss: LossDistribution, count: int, *, tail: float, points: int) -> LossDistribution:
     """Return the sum of `count` independent copies, by repeated doubling."""
     total = None
     while True:
         count, odd = divmod(count, 2)
         if odd:
-            total = loss if total is None else added(total, loss, tail=tail, points=points)
+            total = loss if total is None else add(total, loss, tail=tail, points=points)
         if not count:
             assert total is not None
             return total
-        loss = added(loss, loss, tail=tail, points=points)
+        loss = add(loss, loss, tail=tail, points=points)
 
 
-def _divided(weights: fmpz_poly, by: int) -> fmpz_poly:
+def _divide(weights: fmpz_poly, by: int) -> fmpz_poly:
     """Divide all weights, none of which is below 0, rounded up."""
     # Not by the floor of the negated weights: flint divides coefficients below the divisor to 0, whatever their sign.
     return (weights + fmpz_poly([by - 1] * weights.length())) // by
@@ -313,7 +277,7 @@ def _ratio(numerator: int, denominator: int) -> int:
     return -(-numerator // denominator)
 
 
-def coarser(loss: LossDistribution) -> LossDistribution:
+def coarsen(loss: LossDistribution) -> LossDistribution:
     """Return the distribution on every second knot; the others are split between their neighbours."""
     step, slack = arb(loss.step), loss.slack
     share = (-step).expm1() / (-2 * step).expm1()
@@ -331,7 +295,7 @@ def coarser(loss: LossDistribution) -> LossDistribution:
         loss,
         step=2 * loss.step,
         low=low,
-        weights=kept + _divided(moved * down, SHARE) + _divided(moved * up, SHARE).left_shift(1),
+        weights=kept + _divide(moved * down, SHARE) + _divide(moved * up, SHARE).left_shift(1),
         slack=replace(
             slack,
             # The weights are rounded up twice, and so are the shares.
@@ -343,54 +307,41 @@ def coarser(loss: LossDistribution) -> LossDistribution:
 
 
 def _cut(loss: LossDistribution, tail: float, unit: int = ONE) -> LossDistribution:
-    """Cut off knots at both ends that hardly matter, of weights of which `unit` makes 1.
-
-    Floats propose where; what is cut is counted in balls.
-    """
-    weights = loss.weights.coeffs()
-    last = _last(loss, weights, tail, unit)
-    first = min(_first(loss, weights, unit), last)
-    if len(weights) - (last - first + 1) < WORTH_CUTTING * len(weights):
+    """Cut off knots at the ends that hardly matter, of weights of which `unit` makes 1; floats propose, balls count."""
+    weights, slope = loss.weights.coeffs(), loss.tilt * loss.step
+    # The mass of all knots from the last one to keep on, `total` times e^place, is above e^tail.
+    fall, total = math.exp(-slope), 0.0
+    place = float(loss.level) - math.log(unit) - slope * (loss.low + len(weights))
+    for last in range(len(weights) - 1, -1, -1):
+        total, place = total * fall + _about(weights[last]), place + slope
+        if total > 0.0 and math.log(total) + place > tail:
+            break
+    # What is below the first knot to keep would be a small weight on it.
+    # Floats have no exponentials much above e^700.
+    rise, total = math.exp(min(slope, 700.0)), 0.0
+    for first in range(last + 1):
+        total = (total + _about(weights[first])) * rise
+        if total > 2.0**-40 * unit:
+            break
+    # A cut that shortens it by less is not worth its time.
+    if len(weights) - (last - first + 1) < len(weights) / 64:
         return loss
-    rise = (arb(loss.tilt) * arb(loss.step)).exp()
+    growth = (arb(loss.tilt) * arb(loss.step)).exp()
     beyond, below = arb(0), arb(0)
     for weight in reversed(weights[last + 1 :]):
-        beyond = beyond / rise + weight
+        beyond = beyond / growth + weight
     for weight in weights[:first]:
-        below = (below + weight) * rise
+        below = (below + weight) * growth
     raised = _ceil(below)
     weights[first] += raised
-    place = arb(loss.tilt) * arb(loss.step) * (loss.low + last + 1)
+    end = arb(loss.tilt) * arb(loss.step) * (loss.low + last + 1)
     return replace(
         loss,
         low=loss.low + first,
         weights=fmpz_poly(weights[first : last + 1]),
-        infinite=loss.infinite + beyond * (loss.level - place).exp() / unit,
+        infinite=loss.infinite + beyond * (loss.level - end).exp() / unit,
         slack=replace(loss.slack, lost=loss.slack.lost + _ratio(raised * ONE, unit)),
     )
-
-
-def _first(loss: LossDistribution, weights: list[int], unit: int) -> int:
-    """Return the first knot to keep: what is below it would be a small weight on it."""
-    rise, most, total = math.exp(min(loss.tilt * loss.step, LARGEST)), FLOOR * unit, 0.0
-    for j, weight in enumerate(weights):
-        total = (total + _about(weight)) * rise
-        if total > most:
-            return j
-    return len(weights) - 1
-
-
-def _last(loss: LossDistribution, weights: list[int], tail: float, unit: int) -> int:
-    """Return the last knot to keep: what is above it has a mass below e^tail."""
-    slope = loss.tilt * loss.step
-    fall, total = math.exp(-slope), 0.0
-    # The mass of all knots from j on is `total` times e^place.
-    place = float(loss.level) - math.log(unit) - slope * (loss.low + len(weights))
-    for j in range(len(weights) - 1, 0, -1):
-        total, place = total * fall + _about(weights[j]), place + slope
-        if total > 0.0 and math.log(total) + place > tail:
-            return j
-    return 0
 
 
 def _about(weight: int) -> float:
@@ -405,8 +356,6 @@ def _about(weight: int) -> float:
 FAR = 60
 # At a larger multiple of 1 / (1 + theta) the smoothing length s would not be small against the tilt.
 WIDEST = 0.25
-# Smoothing lengths to try, relative to the square root of the spread of all splits, and to the largest gap.
-RATIOS, SHARES = (0.8, 1.25, 2.0, 4.0, 10.0), (0.01, 0.05, 0.2)
 
 
 def delta_above(loss: LossDistribution, epsilon: arb) -> arb:
@@ -435,19 +384,22 @@ def _sums_from(loss: LossDistribution, first: int) -> tuple[arb, arb]:
 
 
 def delta_below(loss: LossDistribution, epsilon: arb, s: float) -> arb:
-    """Bound delta from below, with the smoothing length s (see the module's claims); a good one makes it tight.
-
-    With a length of 0 nothing is smoothed, which is allowed for a sum that was split at most once.
-    """
+    """Bound delta from below, with any smoothing length s; 0, without smoothing, for a sum split at most once."""
     if s == 0.0:
         return _below_unsmoothed(loss, epsilon) if _split_at_most_once(loss) else loss.certain
     smooth, tilt, step = arb(s), arb(loss.tilt), arb(loss.step)
     rate = 1 / smooth + 1
     decline = 1 / (2 * smooth**2) + arb(1) / 6
-    growth = _growth(loss.slack.splits, decline, rate)
-    if growth is None or not s * (1.0 + loss.tilt) <= WIDEST:
+    # The product of 1 / (1 - lambda w) over all splits is e^growth.
+    growth = arb(0)
+    for (gap, spread), count in loss.slack.splits:
+        lowered = decline * arb(spread) * (arb(gap) * rate).exp()
+        if not lowered < 1:
+            return loss.certain
+        growth -= count * (1 - lowered).log()
+    if not s * (1.0 + loss.tilt) <= WIDEST:
         return loss.certain
-    penalty = growth / decline
+    penalty = growth.expm1() / decline
     x = epsilon + loss.slack.raised
     low = max(math.floor(float((x - FAR * smooth) / step)) - loss.low, 0)
     high = max(min(math.ceil(float((x + FAR * smooth) / step)) - loss.low, loss.points - 1), low - 1)
@@ -478,7 +430,9 @@ def delta_below(loss: LossDistribution, epsilon: arb, s: float) -> arb:
         most = loss.total * (loss.level - tilt * x).exp() / ONE
         total -= most * (-y * (1 / smooth - tilt - 1)).exp() * (1 + 2 * penalty / smooth)
     beyond = (loss.infinite - loss.certain) * (1 + 2 * penalty / smooth)
-    lost = _lost(loss, x) * (_height(loss.tilt) + 1 + 2 * penalty / smooth)
+    # The maximum of (1 - e^(-y)) e^(-theta y) over y > 0.
+    height = (tilt * tilt.log() - (1 + tilt) * (1 + tilt).log()).exp() if loss.tilt > 0.0 else arb(1)
+    lost = _lost(loss, x) * (height + 1 + 2 * penalty / smooth)
     return total - missing - beyond - lost + loss.certain
 
 
@@ -516,29 +470,11 @@ def smoothings(loss: LossDistribution) -> list[float]:
         return [0.0]
     spread = math.fsum(count * split.spread for split, count in loss.slack.splits)
     gap = max(split.gap for split, _ in loss.slack.splits)
-    lengths = [*(math.sqrt(ratio * spread) for ratio in RATIOS), *(gap * share for share in SHARES)]
+    lengths = [math.sqrt(ratio * spread) for ratio in (0.8, 1.25, 2.0, 4.0, 10.0)]
+    lengths += [gap * share for share in (0.01, 0.05, 0.2)]
     return [min(length, WIDEST / (1.0 + loss.tilt)) for length in lengths if length > 0.0]
-
-
-def _growth(splits: Iterable[tuple[Split, int]], decline: arb, rate: arb) -> arb | None:
-    """Return the product of 1 / (1 - lambda w) over all splits, less 1; None where a factor is not positive."""
-    exponent = arb(0)
-    for (gap, spread), count in splits:
-        loss = decline * arb(spread) * (arb(gap) * rate).exp()
-        if not loss < 1:
-            return None
-        exponent -= count * (1 - loss).log()
-    return exponent.expm1()
 
 
 def _lost(loss: LossDistribution, x: arb) -> arb:
     """Return the mean of e^(theta (l - x)) over the lost weight."""
     return loss.slack.lost * (loss.level - arb(loss.tilt) * x).exp() / ONE
-
-
-def _height(theta: float) -> arb:
-    """Return the maximum of (1 - e^(-y)) e^(-theta y) over y > 0."""
-    if theta == 0.0:
-        return arb(1)
-    tilt = arb(theta)
-    return (tilt * tilt.log() - (1 + tilt) * (1 + tilt).log()).exp()

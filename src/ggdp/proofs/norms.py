@@ -1,4 +1,6 @@
-"""The direction-free delta: only the l_p norm of the whole move is known, not how it is spread.
+"""Deltas where only a norm of the whole move is known, not how it is spread over the coordinates.
+
+The direction-free delta, of the l_p norm, p being the order of the noise:
 
 =====  ================================================================
 r      dimension, how many coordinates the query has
@@ -15,17 +17,11 @@ with G, so it exceeds epsilon only where G > g.
 
 The bound is loose: it pays for the worst direction at every noise vector at once. At t^p >= epsilon it is 1.
 
-References
-----------
-Liu, arXiv 1602.06028 v5, Cor. GGMpDP, is the bound with known per-coordinate sensitivities; this one needs none.
-
-The delta of discrete Gaussian noise on a vector whose whole change has a known l_2 norm.
-
-Independent integer noise of order 2 is added to a vector of integers that moves by d, with ||d||_2 <= R.
+Discrete Gaussian noise: independent integer noise of order 2 is added to integers that move by d, with ||d||_2 <= R.
 
 =======  ======================================================================================
 sigma    b / sqrt(2), where b is the scale: P(K = k) is proportional to exp(-k^2 / (2 sigma^2))
-s        width of the randomised rounding, any number below sigma
+s        width of the randomized rounding, any number below sigma
 tau      (sigma^2 - s^2)^(1/2), the standard deviation of the continuous noise it is compared with
 r        how many coordinates can move: the dimension, and at most R^2, since a whole move is 1 or more
 eta_s    2 sum_(m >= 1) exp(-2 pi^2 s^2 m^2), about 1e-34 at s = 2
@@ -54,6 +50,7 @@ falls as b grows, so that here a larger scale is valid too.
 
 References
 ----------
+Liu, arXiv 1602.06028 v5, Cor. GGMpDP, is the first bound with known per-coordinate sensitivities; this one needs none.
 Peikert, "An Efficient and Parallel Gaussian Sampler for Lattices", CRYPTO 2010, Theorem 3.1 (the convolution); Canonne,
 Kamath and Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020 (the noise, and its concentrated DP);
 Balle and Wang, ICML 2018, Theorem 8 (delta_G).
@@ -62,21 +59,20 @@ Balle and Wang, ICML 2018, Theorem 8 (delta_G).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from flint import arb
 
 from ggdp import _validate
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.errors import ArgumentError
-from ggdp.proofs.bound import Applicable, Bound, Enclosure, Quantity, enclosed, require_unbounded
+from ggdp.proofs.bound import Applicable, Bound, Enclosure, require_unbounded
 from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.one_coordinate import ShiftDelta, at_least, at_most, crossing_estimate, loss_estimate
+from ggdp.proofs.one_coordinate import ShiftDelta, crossing, crossing_estimate, loss_estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ggdp.proofs.worst_case import WorstCase
 
 NO_DIRECTION = (
@@ -87,12 +83,26 @@ BY_L2_NORM = (
     "upper bound: only the l_2 norm of the change is used, by comparison with continuous Gaussian noise; where the "
     "norm is many steps, the scale is larger than the least by a fraction of a percent"
 )
-# Roots beyond it are not looked for: the bound is then the trivial one, 1.
-_FARTHEST = 1e100
+# Widths of the randomized rounding that are tried; at the last the factors are 1 to more digits than a float has.
+ROUNDINGS = (0.5, 0.65, 0.8, 0.95, 1.1, 1.25, 1.5, 2.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RadialDelta(Bound):
+class _NormDelta(Bound):
+    """An upper bound of delta when only the l_p norm of the move is known, p being the order of the noise."""
+
+    sensitivity: float  # the norm; that of a move on the integers need not be an integer
+    dimension: int  # how many coordinates the query has
+    epsilon: float  # the epsilon of the guarantee
+
+    def __post_init__(self) -> None:
+        _validate.positive(sensitivity=self.sensitivity)
+        _validate.integer(dimension=self.dimension, at_least=1)
+        _validate.positive(epsilon=self.epsilon)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RadialDelta(_NormDelta):
     """An upper bound of delta when only the l_p norm of the move is known, p being the order of the noise.
 
     Notes
@@ -108,38 +118,18 @@ class RadialDelta(Bound):
     (0.003151111598, 0.003151111598)
     """
 
-    name: ClassVar[str] = "radial"
-    quantity: ClassVar[Quantity] = "delta"
-    statement: ClassVar[str] = "an upper bound, free of direction: Minkowski's inequality for the l_p norm of the noise"
-    exact: ClassVar[bool] = False
-
-    sensitivity: float  # the l_p norm of the move
-    dimension: int  # how many coordinates the query has
-    epsilon: float  # the epsilon of the guarantee
-
-    def __post_init__(self) -> None:
-        _validate.positive(sensitivity=self.sensitivity)
-        _validate.integer(dimension=self.dimension, at_least=1)
-        _validate.positive(epsilon=self.epsilon)
+    name = "radial"
+    statement = "an upper bound, free of direction: Minkowski's inequality for the l_p norm of the noise"
+    usual_precisions = (256, 512, 1024, 2048, 4096)  # enough for the gamma function at great dimensions
 
     @classmethod
     def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:
         """Return the bound of the l_p norm, on the reals."""
         query = case.sensitivity
-        if query.joint is None or case.is_single or case.bounding is not None:
-            return
-        if notion != "pure" and case.support == "real" and case.order > 1.0:
+        several = query.joint is not None and not case.is_single and case.bounding is None
+        if several and notion != "pure" and case.support == "real" and case.order > 1.0:
             bound = cls(sensitivity=query.lp(case.order), dimension=query.moving, epsilon=epsilon)
             yield Applicable(bound, NO_DIRECTION.format(case.order))
-
-    @property
-    def known_norms(self) -> tuple[float, ...]:
-        """The norm."""
-        return (self.sensitivity,)
-
-    def precisions(self, law: NoiseLaw) -> tuple[int, ...]:  # noqa: ARG002 - the same for every law
-        """Return precisions that are enough for the gamma function at great dimensions."""
-        return 256, 512, 1024, 2048, 4096
 
     def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
         """Enclose the bound with so many bits."""
@@ -150,30 +140,23 @@ class RadialDelta(Bound):
             p, eps, t = arb(law.order), arb(self.epsilon), arb(self.sensitivity) / arb(law.scale)
             if not t**p < eps:
                 return Enclosure(lower=0.0, upper=1.0, precision=bits, exhausted=True)
-            guess = _radius_estimate(law.order, self.sensitivity / law.scale, self.epsilon)
-            low, high = max(at_most(p, t, eps, guess), 0.0), at_least(p, t, eps, guess)
+            # The root of (u + t)^p - u^p = epsilon in floats, at least 0. Beyond 1e100 the bound is the trivial one, 1.
+            near, largest = self.sensitivity / law.scale, 1.0
+            while loss_estimate(law.order, largest, near) < self.epsilon and largest < 1e100:
+                largest *= 8.0
+            guess = crossing_estimate(law.order, near, self.epsilon, low=-near - largest, high=largest)
+            guess = max(guess, 0.0)
+            low, high = max(crossing(p, t, eps, guess, side=-1), 0.0), crossing(p, t, eps, guess, side=1)
             a = self.dimension / p
-            upper = enclosed((arb(low) ** p).gamma_upper(a, regularized=1)).upper
-            lower = enclosed((arb(high) ** p).gamma_upper(a, regularized=1)).lower if math.isfinite(high) else 0.0
+            upper = upper_float((arb(low) ** p).gamma_upper(a, regularized=1))
+            lower = lower_float((arb(high) ** p).gamma_upper(a, regularized=1)) if math.isfinite(high) else 0.0
         # The root is only known to a float, so the gamma function decides whether more bits help.
         decided = math.isfinite(upper) and upper <= 1.0
         return Enclosure(lower=max(lower, 0.0), upper=min(upper, 1.0), precision=bits, exhausted=decided)
 
 
-def _radius_estimate(order: float, t: float, epsilon: float) -> float:
-    """Solve (u + t)^p - u^p = epsilon for u >= 0 in floats."""
-    largest = 1.0
-    while loss_estimate(order, largest, t) < epsilon and largest < _FARTHEST:
-        largest *= 8.0
-    return max(crossing_estimate(order, t, epsilon, low=-t - largest, high=largest), 0.0)
-
-
-# Widths of the randomised rounding that are tried; at the last the factors are 1 to more digits than a float has.
-ROUNDINGS = (0.5, 0.65, 0.8, 0.95, 1.1, 1.25, 1.5, 2.0)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IntegerGaussianDelta(Bound):
+class IntegerGaussianDelta(_NormDelta):
     """An upper bound of delta for integer noise of order 2 when a vector moves by a known l_2 norm.
 
     Notes
@@ -189,41 +172,19 @@ class IntegerGaussianDelta(Bound):
     True
     """
 
-    name: ClassVar[str] = "integer-gaussian"
-    quantity: ClassVar[Quantity] = "delta"
-    statement: ClassVar[str] = (
-        "an upper bound from the l_2 norm: discrete Gaussian noise as continuous noise rounded at random"
-    )
-    exact: ClassVar[bool] = False
-    monotone: ClassVar[bool] = True
-
-    sensitivity: float  # the l_2 norm of the change, in integers; it need not be an integer itself
-    dimension: int  # how many coordinates the query has
-    epsilon: float  # the epsilon of the guarantee
-
-    def __post_init__(self) -> None:
-        _validate.positive(sensitivity=self.sensitivity)
-        _validate.integer(dimension=self.dimension, at_least=1)
-        _validate.positive(epsilon=self.epsilon)
+    name = "integer-gaussian"
+    statement = "an upper bound from the l_2 norm: discrete Gaussian noise as continuous noise rounded at random"
+    monotone = True
+    usual_precisions = (256,)  # at which the factors are known to all digits of a float
 
     @classmethod
     def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:
         """Return the bound of the l_2 norm, on the integers."""
         query = case.sensitivity
-        if query.joint is None or case.is_single or case.bounding is not None:
-            return
-        if notion == "approximate" and case.support == "integer" and case.order == 2.0:
+        several = query.joint is not None and not case.is_single and case.bounding is None
+        if several and notion == "approximate" and case.support == "integer" and case.order == 2.0:
             bound = cls(sensitivity=query.lp(2), dimension=query.moving, epsilon=epsilon)
             yield Applicable(bound, BY_L2_NORM)
-
-    @property
-    def known_norms(self) -> tuple[float, ...]:
-        """The norm."""
-        return (self.sensitivity,)
-
-    def precisions(self, law: NoiseLaw) -> tuple[int, ...]:  # noqa: ARG002 - one precision for every law
-        """Return the one precision, at which the factors are known to all digits of a float."""
-        return (256,)
 
     def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
         """Bound delta from above with so many bits."""

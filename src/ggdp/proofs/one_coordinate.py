@@ -1,19 +1,12 @@
-"""Where the loss of a shift crosses a level: a float on the safe side of the root, proved in balls.
+"""The delta of generalized Gaussian noise when one coordinate moves, and the pure loss of Laplace noise.
 
-=====  ==========================================================================
-p      order, at least 1
-d      shift in units of the scale, D / b
-L(z)   (|z + d|^p - |z|^p), the privacy loss of the standard law at z; it rises with z
-=====  ==========================================================================
+Noise of order p and scale b is added to a number that moves by at most D.
 
-Estimates in floats only say where to look: a proof uses `at_most` and `at_least`, which decide in balls.
-
-The delta of generalized Gaussian noise when one coordinate moves, on the reals.
-
-Noise of order p and scale b is added to a number that moves by at most D. In units of b, with d = D/b and the standard
-law's survival function S, the loss at noise x is |x + d|^p - |x|^p, which rises with x and passes epsilon at z:
+On the reals, in units of b, with d = D/b and the standard law's survival function S, the loss at noise x rises with x
+and passes epsilon at z:
 
 =======  ======================================================
+L(x)     |x + d|^p - |x|^p, the loss at noise x
 z        root of (z + d)^p - |z|^p = epsilon, above -d/2
 W        z + d = (|z|^p + epsilon)^(1/p)
 aDP      delta = S(z) - e^epsilon S(W)
@@ -23,14 +16,9 @@ pDP      delta = S(z) + S(W)
 Claim: |shift| = D is the worst shift. With W' = dW/dz = sgn(z) (|z|/W)^(p-1), which is below 1 in absolute value,
 dz/dd is -1/(1 - W'), and so d(delta)/dd is f(z) > 0 for aDP and f(z) (1 + e^-epsilon W') / (1 - W') > 0 for pDP.
 
-References
-----------
-Liu, arXiv 1602.06028 v5, Cor. disjoint (the bound this replaces); Balle and Wang, "Improving the Gaussian Mechanism
-for Differential Privacy", ICML 2018, Theorem 8 (p = 2, aDP).
+Estimates of roots in floats only say where to look: a proof uses `crossing`, which decides in balls.
 
-The delta of integer generalized Gaussian noise when one coordinate moves by an integer.
-
-Noise of order p and scale b on the integers is added to an integer that moves by at most D.
+On the integers, where D is an integer:
 
 =======  ===================================================================
 e        epsilon b^p
@@ -52,57 +40,52 @@ D^p, so x > D and (x - D)^p <= (x - d)^p: the loss of D at x - D is above e too,
 delta is above 1/2 and a branch and bound over the shifts follows: k_d does not rise with d, since k_d + d > 0, so that
 on the shifts d1..d2 delta is at most T(k_d2) + T(k_d2 + d1).
 
-References
-----------
-Liu, arXiv 1602.06028 v5, Def. pDP and aDP; Balle and Wang, ICML 2018, Theorem 5 (delta by its privacy-loss tails).
-
-The pure loss of Laplace noise, on the reals and on the integers.
-
-Claim: the loss of a move d is at most sum_k |d_k| / b, by the triangle inequality, and a move of one coordinate, or of
-several in one direction of their signs, reaches it. So the loss is D_1 / b, D_1 being the l_1 norm of the move.
+Claim (pure loss, order 1, reals and integers). The loss of a move d of any number of coordinates is at most
+sum_k |d_k| / b, by the triangle inequality, and a move of one coordinate, or of several in one direction of their
+signs, reaches it. So the loss is D_1 / b, D_1 being the l_1 norm of the move.
 
 References
 ----------
-Dwork, McSherry, Nissim and Smith, "Calibrating Noise to Sensitivity in Private Data Analysis", TCC 2006, Prop. 1; Liu,
-arXiv 1602.06028 v5, Claim 4.
+Liu, arXiv 1602.06028 v5, Def. pDP and aDP, Cor. disjoint (the bound this replaces), Claim 4; Balle and Wang, "Improving
+the Gaussian Mechanism for Differential Privacy", ICML 2018, Theorem 5 (delta by its privacy-loss tails) and Theorem 8
+(p = 2, aDP); Dwork, McSherry, Nissim and Smith, "Calibrating Noise to Sensitivity in Private Data Analysis", TCC 2006,
+Prop. 1 (Laplace).
 """
 
 from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 
 from flint import arb, ctx
 
 from ggdp import _validate
-from ggdp._balls import BALLS, hull, power, upper_float, working_precision
+from ggdp._balls import BALLS, power, upper_float, working_precision
 from ggdp._work import spend
 from ggdp.errors import ArgumentError
-from ggdp.proofs.bound import EXACT, Applicable, Bound, Enclosure, Quantity, enclosed, narrowest, require_unbounded
+from ggdp.proofs.bound import EXACT, Applicable, Bound, Enclosure, enclosed, require_unbounded
+from ggdp.proofs.noise_law import NoiseLaw, Support
 from ggdp.proofs.tails import survival, tail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from ggdp.proofs.noise_law import NoiseLaw
     from ggdp.proofs.worst_case import WorstCase
 
 
 # Newton's method takes about five steps from a nearby start; bisection, where it is not taken, halves 60 times.
 _MOST_STEPS = 200
-_RELATIVE_WIDTH = 1e-14
-# The error of a step of Newton's method is about the square of the step.
-_SETTLED = 1e-8
 # Units of work of a loss.
 POWERS = 2
 
 
 def loss(p: arb, z: arb, d: arb) -> arb:
     """Enclose L(z) for any z and any d >= 0."""
-    return power(abs(z + d), p) - power(abs(z), p)
+    far, near = abs(z + d), abs(z)
+    # Proofs of one coordinate take little else: powers of what is certainly positive are not handed on.
+    return (far**p if far > 0 else power(far, p)) - (near**p if near > 0 else power(near, p))
 
 
 def loss_estimate(order: float, z: float, shift: float) -> float:
@@ -121,16 +104,13 @@ def loss_estimate(order: float, z: float, shift: float) -> float:
 def crossing_estimate(
     order: float, shift: float, level: float, *, low: float, high: float, start: float | None = None
 ) -> float:
-    """Return the root z of L(z) = level between `low` and `high` in floats, or the end that is nearest to it.
-
-    Newton's method from `start`, and a bisection whenever a step leaves the bracket or does not halve the distance to
-    the level.
-    """
+    """Return the root z of L(z) = level between `low` and `high` in floats, or the end that is nearest to it."""
     if order == 2.0:
         return min(max((level / shift - shift) / 2.0, low), high)
     if order == 1.0:
         # The loss is 2 z + d from -d to 0, and constant beyond.
         return low if level <= -shift else high if level >= shift else (level - shift) / 2.0
+    # Newton's method, and a bisection where a step leaves the bracket or does not halve the distance to the level.
     z, last = 0.5 * (low + high) if start is None else min(max(start, low), high), math.inf
     for _ in range(_MOST_STEPS):
         miss = loss_estimate(order, z, shift) - level
@@ -141,28 +121,25 @@ def crossing_estimate(
             step = z - miss / slope if 0.0 < slope < math.inf else math.nan
             if low < step < high:
                 new = step
-                if abs(step - z) <= _SETTLED * abs(step):
+                # Its error is about the square of the step.
+                if abs(step - z) <= 1e-8 * abs(step):
                     return step
         last = abs(miss)
-        if abs(new - z) <= _RELATIVE_WIDTH * abs(new):
+        if abs(new - z) <= 1e-14 * abs(new):
             return new
         z = new
     return z
 
 
 def crossing_estimates(order: float, shift: float, levels: Iterable[float], *, far: float) -> list[float]:
-    """Return the roots of L(z) = level between -shift - far and far, for levels in rising order, in floats.
-
-    Each search starts from the parabola through the last three roots: for levels that are equally far apart one step of
-    Newton's method is then enough.
-    """
+    """Return the roots of L(z) = level between -shift - far and far, for levels in rising order, in floats."""
     found: list[float] = []
-    low, high = -shift - far, far
     for level in levels:
         start = found[-1] if found else None
         if len(found) >= 3:
+            # The parabola through the last ones: for equally distant levels one step of Newton's method is enough.
             start = found[-3] + 3.0 * (found[-1] - found[-2])
-        found.append(crossing_estimate(order, shift, level, low=low, high=high, start=start))
+        found.append(crossing_estimate(order, shift, level, low=-shift - far, high=far, start=start))
     return found
 
 
@@ -175,52 +152,53 @@ def _slope(order: float, z: float, shift: float) -> float:
     return order * (math.copysign(far, z + shift) - math.copysign(near, z))
 
 
-def at_most(p: arb, d: arb, level: arb, guess: float) -> float:
-    """Return a float z, as near to `guess` as the proof allows, with L(z) <= level for certain; or minus infinity."""
-    return _moved(p, d, level, guess, -1.0)
-
-
-def at_least(p: arb, d: arb, level: arb, guess: float) -> float:
-    """Return a float z, as near to `guess` as the proof allows, with L(z) >= level for certain; or infinity."""
-    return _moved(p, d, level, guess, 1.0)
-
-
-def _moved(p: arb, d: arb, level: arb, guess: float, direction: float) -> float:
+def crossing(p: arb, d: arb, level: arb, guess: float, *, side: Literal[-1, 1]) -> float:
+    """Return a z near `guess`, or infinity, where L(z) is certainly at most the level (side -1) or at least it (1)."""
     z, step = guess, 2.0 * math.ulp(guess)
-    while math.isfinite(z):
-        gap = loss(p, arb(z), d) - level
-        if (gap <= 0) if direction < 0 else (gap >= 0):
-            return z
+    while math.isfinite(z) and not side * (loss(p, arb(z), d) - level) >= 0:
         spend(POWERS, ctx.prec)
-        z += direction * step
-        step *= 4.0
+        z, step = z + side * step, 4.0 * step
     return z
 
 
 Notion: TypeAlias = Literal["approximate", "probabilistic"]
-NOTIONS = ("approximate", "probabilistic")
-
-# Beyond |x|^p = 5000, S is below e^-5000, less than the least positive float, e^-744.
-_FAR = 5000.0
-_LEAST_FLOAT = 5e-324
-# Newton's method needs about ten steps from the right asymptote; more means that it does not converge.
-
-
-def _of_one_coordinate(
-    kind: type[ShiftDelta] | type[IntegerShiftDelta], case: WorstCase, notion: str, epsilon: float
-) -> Iterator[Applicable]:
-    """Return the exact delta of each change of one coordinate that dominates, on the integers by its whole part."""
-    if notion == "approximate" or (notion == "probabilistic" and case.is_single):
-        for change in case.dominating:
-            if change.is_single:
-                size: Any = change.sizes[0][0]
-                size = max(int(size), 1) if case.support == "integer" else size
-                bound = kind(notion=notion, sensitivity=size, epsilon=epsilon)  # type: ignore[arg-type]
-                yield Applicable(bound, change.note, change.searched)
+NOTIONS = get_args(Notion)
+Threshold: TypeAlias = tuple[int, int | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShiftDelta(Bound):
+class OneCoordinateDelta(Bound):
+    """The exact delta when one coordinate moves."""
+
+    exact = True
+    support: ClassVar[Support]  # where the noise lives
+
+    notion: Notion  # which delta
+    # How far the coordinate can move; at order 2 on the reals the l_2 norm of the move of all coordinates.
+    sensitivity: float
+    epsilon: float  # the epsilon of the guarantee
+
+    def __post_init__(self) -> None:
+        _validate.choice(among=NOTIONS, notion=self.notion)
+        if self.support == "integer":
+            _validate.integer(sensitivity=self.sensitivity, at_least=1)
+        _validate.positive(sensitivity=self.sensitivity)
+        _validate.positive(epsilon=self.epsilon)
+
+    @classmethod
+    def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:
+        """Return the delta of each change of one coordinate that dominates, on the integers by its whole part."""
+        if case.support == cls.support and (notion == "approximate" or (notion == "probabilistic" and case.is_single)):
+            for change in case.dominating:
+                if change.is_single:
+                    size = change.sizes[0][0]
+                    size = max(int(size), 1) if case.support == "integer" else size
+                    bound = cls(notion=notion, sensitivity=size, epsilon=epsilon)  # type: ignore[arg-type]
+                    yield Applicable(bound, change.note, change.searched)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShiftDelta(OneCoordinateDelta):
     """The exact delta of noise on the reals when one coordinate moves.
 
     Notes
@@ -236,44 +214,26 @@ class ShiftDelta(Bound):
     0.0
     """
 
-    name: ClassVar[str] = "shift"
-    quantity: ClassVar[Quantity] = "delta"
-    statement: ClassVar[str] = (
-        "one coordinate moves by at most the sensitivity (at order 2: the l_2 norm): the exact delta"
-    )
-    exact: ClassVar[bool] = True
-
-    notion: Notion  # which delta
-    sensitivity: float  # how far the coordinate can move; at order 2 the l_2 norm of the move of all coordinates
-    epsilon: float  # the epsilon of the guarantee
-
-    def __post_init__(self) -> None:
-        _validate.choice(among=NOTIONS, notion=self.notion)
-        _validate.positive(sensitivity=self.sensitivity)
-        _validate.positive(epsilon=self.epsilon)
-
-    @classmethod
-    def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:
-        """Return the delta of each change of one coordinate that dominates, on the reals."""
-        return _of_one_coordinate(cls, case, notion, epsilon) if case.support == "real" else iter(())
-
-    @property
-    def known_norms(self) -> tuple[float, ...]:
-        """The size of the change, which may be a norm."""
-        return (float(self.sensitivity),)
+    name = "shift"
+    statement = "one coordinate moves by at most the sensitivity (at order 2: the l_2 norm): the exact delta"
+    support = "real"
 
     def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
         """Enclose delta with so many bits."""
-        require_unbounded(law, "real")
+        require_unbounded(law, self.support)
         # At order 1 the loss is at most D/b, exactly: a comparison of rationals decides.
         if law.order == 1.0 and Fraction(self.sensitivity) <= Fraction(self.epsilon) * Fraction(law.scale):
             return Enclosure(lower=0.0, upper=0.0, precision=EXACT)
         with BALLS, working_precision(bits):
             p, d, eps = arb(law.order), arb(self.sensitivity) / arb(law.scale), arb(self.epsilon)
             if law.order == 1.0:
-                return enclosed(_laplace(self.notion, d, eps))
-            if _loss(p, arb(_FAR) ** (1 / p), d) < eps:
-                return Enclosure(lower=0.0, upper=_LEAST_FLOAT, precision=bits)
+                # d is above epsilon, so that z = (epsilon - d)/2 is below 0.
+                if self.notion == "approximate":
+                    return enclosed(-((eps - d) / 2).expm1())
+                return enclosed(1 - ((eps - d) / 2).exp() / 2 + (-(eps + d) / 2).exp() / 2)
+            # Beyond |x|^p = 5000, S is below e^-5000, less than the least positive float, e^-744.
+            if loss(p, arb(5000) ** (1 / p), d) < eps:
+                return Enclosure(lower=0.0, upper=5e-324, precision=bits)
             return enclosed(delta_at_threshold(self.notion, p, eps, _threshold(p, eps, d)))
 
 
@@ -283,18 +243,6 @@ def delta_at_threshold(notion: str, p: arb, epsilon: arb, z: arb) -> arb:
     if notion == "approximate":
         return survival(p, z) - epsilon.exp() * survival(p, W)
     return survival(p, z) + survival(p, W)
-
-
-def _laplace(notion: str, d: arb, epsilon: arb) -> arb:
-    """Enclose delta at p = 1 for d > epsilon, where z = (epsilon - d)/2 is below 0."""
-    if notion == "approximate":
-        return -((epsilon - d) / 2).expm1()
-    return 1 - ((epsilon - d) / 2).exp() / 2 + (-(epsilon + d) / 2).exp() / 2
-
-
-def _loss(p: arb, z: arb, d: arb) -> arb:
-    """Enclose (z + d)^p - |z|^p for z >= -d/2, where z + d is above 0."""
-    return (z + d) ** p - (z**p if z > 0 else power(abs(z), p))
 
 
 def _threshold(p: arb, epsilon: arb, d: arb) -> arb:
@@ -308,10 +256,10 @@ def _threshold(p: arb, epsilon: arb, d: arb) -> arb:
     u = (min if p >= 2 else max)(linear.mid(), tail.mid())
     for _ in range(_MOST_STEPS):
         z = u - d / 2
-        loss = _loss(p, z, d)
+        found = loss(p, z, d)
         near = z ** (p - 1) if z > 0 else z.sgn() * power(abs(z), p - 1)
-        slope = p * u * ((u + d / 2) ** (p - 1) - near) / loss
-        step = ((epsilon / loss).log() / slope).mid()
+        slope = p * u * ((u + d / 2) ** (p - 1) - near) / found
+        step = ((epsilon / found).log() / slope).mid()
         if not step.is_finite():
             break
         u = (u * max(min(step, arb(50)), arb(-50)).exp()).mid()
@@ -320,25 +268,18 @@ def _threshold(p: arb, epsilon: arb, d: arb) -> arb:
     margin = arb(2) ** (12 - ctx.prec)
     while margin < 1:
         low, high = u * (1 - margin) - d / 2, u * (1 + margin) - d / 2
-        if _loss(p, low, d) <= epsilon <= _loss(p, high, d):
-            return hull(low, high)
+        if loss(p, low, d) <= epsilon <= loss(p, high, d):
+            return low.union(high)
         margin *= 1024
     return arb(math.nan)
 
 
-Threshold: TypeAlias = tuple[int, int | None]
-# Two sides that agree to so many bits are taken for a tie, and the enclosure then holds the deltas of both answers.
-_TIE_PRECISIONS = (128, 256, 512, 1024)
-# Each split halves a block of shifts, so that 400 are enough for any that matters; the bound holds after any number.
-_MOST_SPLITS = 400
 # P(K >= k) is about e^-1000 there, below the least positive float.
 _FAR_INTEGERS = 1000.0
-# Units of work of a guess.
-_GUESS = 90
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IntegerShiftDelta(Bound):
+class IntegerShiftDelta(OneCoordinateDelta):
     """The exact delta of noise on the integers when one coordinate moves.
 
     Notes
@@ -354,50 +295,59 @@ class IntegerShiftDelta(Bound):
     0.0500000000
     """
 
-    name: ClassVar[str] = "integer-shift"
-    quantity: ClassVar[Quantity] = "delta"
-    statement: ClassVar[str] = "one coordinate moves on the integers by at most the sensitivity: the exact delta"
-    exact: ClassVar[bool] = True
+    name = "integer-shift"
+    statement = "one coordinate moves on the integers by at most the sensitivity: the exact delta"
+    support = "integer"
 
-    notion: Notion  # which delta
-    sensitivity: int  # how far the coordinate can move
-    epsilon: float  # the epsilon of the guarantee
-
-    def __post_init__(self) -> None:
-        _validate.choice(among=NOTIONS, notion=self.notion)
-        _validate.integer(sensitivity=self.sensitivity, at_least=1)
-        _validate.positive(epsilon=self.epsilon)
-
-    @classmethod
-    def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:
-        """Return the delta of each change of one coordinate that dominates, on the integers."""
-        return _of_one_coordinate(cls, case, notion, epsilon) if case.support == "integer" else iter(())
-
-    @property
-    def known_norms(self) -> tuple[float, ...]:
-        """The size of the change, which may be a norm."""
-        return (float(self.sensitivity),)
-
-    def enclose(self, law: NoiseLaw) -> Enclosure:
-        """Enclose delta at the first precision that makes it narrow; the threshold is found once."""
-        thresholds = self._thresholds(law)
-        return narrowest(lambda bits: self._enclosed(law, thresholds, bits), self.precisions(law))
+    sensitivity: int
 
     def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
-        """Enclose delta with so many bits."""
-        return self._enclosed(law, self._thresholds(law), bits)
-
-    def _thresholds(self, law: NoiseLaw) -> Threshold | None:
-        require_unbounded(law, "integer")
-        return integer_threshold(law.order, law.scale, self.sensitivity, self.epsilon)
-
-    def _enclosed(self, law: NoiseLaw, thresholds: Threshold | None, bits: int) -> Enclosure:
+        """Enclose delta with so many bits: that of D, or the greatest of all shifts up to D, by branch and bound."""
+        require_unbounded(law, self.support)
         p, b, D = law.order, law.scale, self.sensitivity
+        thresholds, best = self._at_shift(law, D, bits)
+        if self.notion == "approximate" or thresholds is None or thresholds[0] > 0 or D == 1:
+            return best
+
+        def block(first: int, last: int, thresholds: Threshold) -> tuple[float, int, int, Threshold]:
+            """Return the shifts of a block and their bound, by the threshold of the last; the greatest comes first."""
+            with BALLS, working_precision(bits):
+                bound = upper_float(tail(p, b, thresholds[0]) + tail(p, b, thresholds[0] + first))
+            return -bound, first, last, thresholds
+
+        lower, upper = best.lower, best.upper
+        blocks = [block(1, D, thresholds)]
+        # Each split halves a block, so that these are enough for any that matters; the bound holds after any number.
+        for _ in range(400):
+            if not blocks or -blocks[0][0] <= max(upper, lower):
+                break
+            _, first, last, of_last = heapq.heappop(blocks)
+            middle = (first + last) // 2
+            of_middle, value = self._at_shift(law, middle, bits)
+            lower, upper = max(lower, value.lower), max(upper, value.upper)
+            if of_middle is not None and middle > first:
+                heapq.heappush(blocks, block(first, middle, of_middle))
+            if middle + 1 < last:
+                heapq.heappush(blocks, block(middle + 1, last, of_last))
+        upper = max(upper, -blocks[0][0]) if blocks else upper
+        return Enclosure(lower=min(lower, 1.0), upper=min(upper, 1.0), precision=bits)
+
+    def _at_shift(self, law: NoiseLaw, D: int, bits: int) -> tuple[Threshold | None, Enclosure]:
+        """Return the threshold of a shift, one of two, and the enclosure of its delta, which is 0 without one."""
+        p, b = law.order, law.scale
+        thresholds = integer_threshold(p, b, D, self.epsilon)
         if thresholds is None:
-            return Enclosure(lower=0.0, upper=0.0, precision=EXACT)
-        if self.notion == "probabilistic" and thresholds[0] <= 0 and D > 1:
-            return _worst_shift(p, b, D, self.epsilon, bits)
-        return _enclosed_delta(self.notion, p, b, D, self.epsilon, thresholds, bits)
+            return None, Enclosure(lower=0.0, upper=0.0, precision=EXACT)
+        low, high = thresholds
+        with BALLS, working_precision(bits):
+            if high is None:
+                # Either delta is at most the mass of both tails.
+                most = min(upper_float(2 * tail(p, b, low)), 1.0)
+                return thresholds, Enclosure(lower=0.0, upper=most, precision=bits)
+            deltas = (delta_at_integer_threshold(self.notion, p, b, D, self.epsilon, k) for k in {low, high})
+            values = [enclosed(delta) for delta in deltas]
+        lower, upper = max(min(v.lower for v in values), 0.0), min(max(v.upper for v in values), 1.0)
+        return thresholds, Enclosure(lower=lower, upper=upper, precision=bits)
 
 
 def delta_at_integer_threshold(notion: str, p: float, b: float, D: int, epsilon: float, k: int) -> arb:
@@ -428,7 +378,10 @@ def integer_threshold(p: float, b: float, D: int, epsilon: float) -> Threshold |
         return (least_threshold(D) if reached is None else far), None
     low = least_threshold(D) - 1
     # The losses of k <= -D/2 are not positive, so low always fails; walk from a float's guess.
-    high, step = max(_threshold_guess(p, b, D, epsilon), low + 1), 1
+    spend(90)
+    guess = b * crossing_estimate(p, D / b, epsilon, low=-0.5 * D / b, high=_FAR_INTEGERS ** (1.0 / p))
+    # D/b may be beyond the floats.
+    high, step = max(math.ceil(guess) if math.isfinite(guess) else low, low + 1), 1
     while not _exceeds(p, b, D, epsilon, high):
         low, high, step = high, high + step, 2 * step
     step = 1
@@ -447,83 +400,17 @@ def integer_threshold(p: float, b: float, D: int, epsilon: float) -> Threshold |
 
 def _exceeds(p: float, b: float, D: int, epsilon: float, k: int) -> bool | None:
     """Return whether L(k) > epsilon b^p; None if no precision decides."""
-    for bits in _TIE_PRECISIONS:
+    # Sides that agree to the last of them are a tie: the enclosure then holds the deltas of both answers.
+    for bits in (128, 256, 512, 1024):
         spend(POWERS, bits)
         with BALLS, working_precision(bits):
-            loss = arb(abs(k + D)) ** arb(p) - (arb(abs(k)) ** arb(p) if k else arb(0))
+            loss = arb(abs(k + D)) ** arb(p) - arb(abs(k)) ** arb(p)
             level = arb(epsilon) * arb(b) ** arb(p)
             if loss > level:
                 return True
             if loss <= level:
                 return False
     return None
-
-
-def _threshold_guess(p: float, b: float, D: int, epsilon: float) -> int:
-    """Return about k*, by bisection in floats of log L(k) = log(epsilon b^p) over k = u - D/2 > 0."""
-    if p == 1.0:
-        return math.ceil((epsilon * b - D) / 2.0)
-    spend(_GUESS)
-    level = math.log(epsilon) + p * math.log(b)
-
-    def log_loss(u: float) -> float:
-        # (u + D/2)^p - |u - D/2|^p, with its two parts' ratio kept away from cancellation.
-        gap = min(2.0 * u, float(D)) / max(abs(u - D / 2.0), 1e-300)
-        return p * math.log(u + D / 2.0) + math.log(-math.expm1(-p * math.log1p(gap)))
-
-    low, high = 0.25, 1.0
-    while log_loss(high) <= level and high < 1e300:
-        low, high = high, 2.0 * high
-    for _ in range(60):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if log_loss(middle) <= level else (low, middle)
-    return math.ceil(high - D / 2.0) if D < 1 << 50 else math.ceil(high) - D // 2
-
-
-def _enclosed_delta(
-    notion: str, p: float, b: float, D: int, epsilon: float, thresholds: Threshold, bits: int
-) -> Enclosure:
-    """Return the enclosure of delta for a threshold that is one of two."""
-    low, high = thresholds
-    with BALLS, working_precision(bits):
-        if high is None:
-            # Either delta is at most the mass of both tails.
-            return Enclosure(lower=0.0, upper=min(upper_float(2 * tail(p, b, low)), 1.0), precision=bits)
-        values = [enclosed(delta_at_integer_threshold(notion, p, b, D, epsilon, k)) for k in {low, high}]
-    lower, upper = max(min(v.lower for v in values), 0.0), min(max(v.upper for v in values), 1.0)
-    return Enclosure(lower=lower, upper=upper, precision=bits)
-
-
-def _worst_shift(p: float, b: float, D: int, epsilon: float, bits: int) -> Enclosure:
-    """Enclose the greatest pDP delta over the shifts 1..D, by branch and bound over blocks of shifts."""
-
-    def at(d: int) -> tuple[Threshold | None, Enclosure]:
-        thresholds = integer_threshold(p, b, d, epsilon)
-        if thresholds is None:
-            return None, Enclosure(lower=0.0, upper=0.0, precision=EXACT)
-        return thresholds, _enclosed_delta("probabilistic", p, b, d, epsilon, thresholds, bits)
-
-    def block_bound(thresholds: Threshold, first: int) -> float:
-        with BALLS, working_precision(bits):
-            return upper_float(tail(p, b, thresholds[0]) + tail(p, b, thresholds[0] + first))
-
-    thresholds, best = at(D)
-    done, lower = best.upper, best.lower
-    # Blocks of shifts (first, last) that are still open, with the bound from their last shift's threshold.
-    blocks = [] if thresholds is None or D == 1 else [(-block_bound(thresholds, 1), 1, D, thresholds)]
-    for _ in range(_MOST_SPLITS):
-        if not blocks or -blocks[0][0] <= max(done, lower):
-            break
-        _, first, last, last_thresholds = heapq.heappop(blocks)
-        middle = (first + last) // 2
-        middle_thresholds, value = at(middle)
-        lower, done = max(lower, value.lower), max(done, value.upper)
-        if middle_thresholds is not None and middle > first:
-            heapq.heappush(blocks, (-block_bound(middle_thresholds, first), first, middle, middle_thresholds))
-        if middle + 1 < last:
-            heapq.heappush(blocks, (-block_bound(last_thresholds, middle + 1), middle + 1, last, last_thresholds))
-    upper = max(done, -blocks[0][0]) if blocks else done
-    return Enclosure(lower=min(lower, 1.0), upper=min(upper, 1.0), precision=bits)
 
 
 MORE_THAN_ASKED = (
@@ -543,10 +430,10 @@ class LaplaceLoss(Bound):
     0.5
     """
 
-    name: ClassVar[str] = "laplace"
-    quantity: ClassVar[Quantity] = "epsilon"
-    statement: ClassVar[str] = "Laplace noise: the loss is at most the l_1 sensitivity divided by the scale"
-    exact: ClassVar[bool] = True
+    name = "laplace"
+    quantity = "epsilon"
+    statement = "Laplace noise: the loss is at most the l_1 sensitivity divided by the scale"
+    exact = True
 
     sensitivity: float  # the l_1 norm of the move
 
@@ -559,11 +446,6 @@ class LaplaceLoss(Bound):
         if case.bounding is None and case.order == 1.0 and (notion == "pure" or not case.is_single):
             note = case.note_on_norm(1.0) if notion == "pure" else MORE_THAN_ASKED
             yield Applicable(cls(sensitivity=case.l1_norm), note)
-
-    @property
-    def known_norms(self) -> tuple[float, ...]:
-        """The l_1 norm."""
-        return (self.sensitivity,)
 
     def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
         """Enclose the loss with so many bits."""

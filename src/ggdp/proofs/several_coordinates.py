@@ -1,44 +1,34 @@
-"""The delta of a corner: several coordinates move at once, each by its own known amount.
+"""The delta when several coordinates move at once, each by its own known amount.
 
-=========  =========================================================================
-corner     ((D_1, n_1), (D_2, n_2), ...): n_j coordinates that move by D_j
-L          the loss of one coordinate, |x + d|^p - |x|^p with d = D/b
-delta      E (1 - e^(epsilon - sum of the losses))_+
-=========  =========================================================================
+===========  ====================================================================================================
+corner       ((D_1, n_1), (D_2, n_2), ...): n_j coordinates that move by D_j
+L            the loss of one coordinate, |x + d|^p - |x|^p with d = D/b
+delta        E (1 - e^(epsilon - sum of the losses))_+
+h            step of a grid; masses lie on the knots (low + j) h
+window       the N knots that a sum keeps; it is computed on a circle of N knots
+===========  ====================================================================================================
 
-Claim: among all moves with |d_k| <= D_k the corner is the worst for approximate DP. The law is log-concave, so the
-trade-off function of one coordinate falls as its shift grows, and the trade-off function of a product falls with
+Claim (corner): among all moves with |d_k| <= D_k the corner is the worst for approximate DP. The law is log-concave, so
+the trade-off function of one coordinate falls as its shift grows, and the trade-off function of a product falls with
 its factors; hence so does delta.
 
-The losses are discretized (`ggdp.proofs.discretized_loss`) and added (`ggdp.proofs.loss_distribution`). One
-distribution gives both bounds: no step can lower the upper one, and the lower one counts what the steps may have added.
+The losses are discretized (`ggdp.proofs.losses`) and added (`ggdp.proofs.loss_distribution`). One distribution gives
+both bounds: no step can lower the upper one, and the lower one counts what the steps may have added.
 
-References
-----------
-Dong, Roth and Su, "Gaussian Differential Privacy", JRSS B 2022, Prop. D.1 and A.3 (trade-off functions of products and
-of shifts); Doroshenko et al., PETS 2022.
+Claim (circular sums, in balls). A circular sum brings what leaves the window back at its other end. Masses are not
+negative, so that at every knot of the window the circular mass is at least the true one. What is below the window comes
+back at a larger value, and what is above it is bounded by Chernoff, P(sum >= t) <= E e^(s (sum - t)) for s > 0, and
+counted as infinite; the total may be above 1. So the mean of a function that is not negative and rises is never
+lowered.
 
-Sums of independent variables on a grid, in balls, by one transform on a circle.
-
-=========  ====================================================================================
-h          step of the grid; masses lie on the knots (low + j) h
-window     the N knots that a sum keeps; it is computed on a circle of N knots
-=========  ====================================================================================
-
-Claim. A circular sum brings what leaves the window back at its other end. Masses are not negative, so that at every
-knot of the window the circular mass is at least the true one. What is below the window comes back at a larger value,
-and what is above it is bounded by Chernoff, P(sum >= t) <= E e^(s (sum - t)) for s > 0, and counted as infinite; the
-total may be above 1. So the mean of a function that is not negative and rises is never lowered.
-
-The paper's bound for several coordinates: all noise and all moves taken by their absolute values.
+For probabilistic DP there is the paper's bound, with all noise and all moves taken by their absolute values:
 
 ===========  ====================================================================================================
 x_k, d_k     standard noise and D_k / b, in units of the scale
 Y_k          (|x_k| + d_k)^p - |x_k|^p - d_k^p, at least 0 and rising with |x_k|
 t            epsilon - sum d_k^p, or epsilon - (Delta_p / b)^p where a joint l_p bound is known and smaller
 A, phi(v)    one coordinate of the largest size, and P(Y_A > t - v)
-V            the sum of the other Y_k
-h            step of the grid on which V is laid
+V            the sum of the other Y_k, laid on the grid
 ===========  ====================================================================================================
 
 Claim: noise of order p is (epsilon, P(sum Y_k > t))-pDP. Proof: the loss is at most
@@ -73,55 +63,106 @@ For 1 < p < 2, and on the integers, each cell is put wholly on its upper end, wh
 
 References
 ----------
-Liu, arXiv 1602.06028 v5, Cor. GGMpDP (with b^p epsilon - Delta_p^p where v5 prints b^p - Delta_p^p epsilon).
+Dong, Roth and Su, "Gaussian Differential Privacy", JRSS B 2022, Prop. D.1 and A.3 (trade-off functions of products and
+of shifts); Doroshenko et al., PETS 2022. Liu, arXiv 1602.06028 v5, Cor. GGMpDP (with b^p epsilon - Delta_p^p where v5
+prints b^p - Delta_p^p epsilon).
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from flint import acb, arb, ctx
 
 from ggdp import _validate
-from ggdp._balls import BALLS, lower_float, power, upper_float, working_precision
+from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp._work import spend
 from ggdp.errors import ArgumentError
-from ggdp.proofs.bound import EXACT, Applicable, Bound, Enclosure, Quantity, require_unbounded
-from ggdp.proofs.discretized_loss import KNOT, integer_tail
-from ggdp.proofs.layouts import MOST_MOVING, AbsoluteSumLayout, CornerLayout
-from ggdp.proofs.loss_distribution import delta_above, delta_below, smoothings
-from ggdp.proofs.losses import MOST_LOSSES, CoordinateLoss, LaidLoss, total_loss
-from ggdp.proofs.one_coordinate import POWERS, at_most, crossing_estimates
+from ggdp.proofs.bound import EXACT, Applicable, Bound, Enclosure, require_unbounded
+from ggdp.proofs.layouts import MOST_MOVING, AbsoluteSumLayout, CornerLayout, Window
+from ggdp.proofs.loss_distribution import LossDistribution, delta_above, delta_below, smoothings
+from ggdp.proofs.losses import KNOT, MOST_LOSSES, CoordinateLoss, CountedLoss, integer_tail, total_loss
+from ggdp.proofs.noise_law import NoiseLaw
+from ggdp.proofs.one_coordinate import POWERS, crossing, crossing_estimates
 from ggdp.proofs.tails import survivals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ggdp.proofs.layouts import Window
-    from ggdp.proofs.loss_distribution import LossDistribution
-    from ggdp.proofs.noise_law import NoiseLaw
     from ggdp.proofs.worst_case import WorstCase
 
 
 # Distinct sizes, and how many coordinates move by each.
 Corner: TypeAlias = tuple[tuple[float, int], ...]
 
-# A bound with so many accurate bits would not be smaller with more: what remains is what the grid costs.
-_ENOUGH_BITS = 30
+
+class ConvolvedDelta(Bound):
+    """A bound of delta by a convolution of the losses of a corner, on the grids of a layout.
+
+    Rounding: every step moves losses up. The bound holds for every layout; a good one makes it tight. Without a layout
+    nothing is proved but the pure loss at order 1.
+    """
+
+    __slots__ = ()
+
+    most_moving = MOST_MOVING
+    # Thresholds are proposed in floats, whose last digits another machine may round differently.
+    margin = 2.0**-30
+
+    # Fields of its subclasses.
+    corner: Corner
+    epsilon: float
+    joint: float | None = None
+    layout: CornerLayout | AbsoluteSumLayout | None
+
+    def __post_init__(self) -> None:
+        require_corner(self.corner)
+        _validate.positive(epsilon=self.epsilon)
+        if self.joint is not None:
+            _validate.positive(joint=self.joint)
+        if self.layout is not None:
+            self._require_all()
+
+    @abstractmethod
+    def _require_all(self) -> None:
+        """Check that the layout has every coordinate of the corner."""
+
+    @abstractmethod
+    def _delta(self, law: NoiseLaw) -> arb:
+        """Bound delta from above by the layout, at the working precision."""
+
+    @property
+    def claim(self) -> Self:
+        """The same bound without a layout."""
+        return replace(self, layout=None)  # type: ignore[type-var]
+
+    def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
+        """Bound delta from above with so many bits."""
+        require_unbounded(law)
+        require_whole(law, self.corner)
+        if law.order == 1.0:
+            # The losses add up to at most the l_1 norm over the scale.
+            norms = [sum((count * Fraction(size) for size, count in self.corner), Fraction(0))]
+            norms += [] if self.joint is None else [Fraction(self.joint)]
+            if min(norms) <= Fraction(self.epsilon) * Fraction(law.scale):
+                return Enclosure(lower=0.0, upper=0.0, precision=EXACT)
+        if self.layout is None:
+            return Enclosure(lower=0.0, upper=1.0, precision=EXACT, exhausted=True)
+        with BALLS, working_precision(bits):
+            value = self._delta(law)
+            # With more bits it would not be smaller: what remains is what the grid costs.
+            decided = value.rel_accuracy_bits() >= 30
+            return Enclosure(lower=0.0, upper=min(upper_float(value), 1.0), precision=bits, exhausted=decided)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CornerDelta(Bound):
+class CornerDelta(ConvolvedDelta):
     """An upper bound of delta when all coordinates of a corner move.
-
-    Notes
-    -----
-    Rounding: every step moves losses up. The bound holds for every layout; a good one makes it tight.
 
     Examples
     --------
@@ -131,29 +172,15 @@ class CornerDelta(Bound):
     0.0
     """
 
-    name: ClassVar[str] = "corner"
-    quantity: ClassVar[Quantity] = "delta"
-    statement: ClassVar[str] = (
-        "the far corner of the sensitivity is the worst change: its delta by pessimistic convolution"
-    )
-    exact: ClassVar[bool] = False
-    layout_type: ClassVar[type[CornerLayout]] = CornerLayout
-    most_moving: ClassVar[int] = MOST_MOVING
-    ignores_joint: ClassVar[bool] = True
-    # Thresholds are proposed in floats, whose last digits another machine may round differently.
-    margin: ClassVar[float] = 2.0**-30
+    name = "corner"
+    statement = "the far corner of the sensitivity is the worst change: its delta by pessimistic convolution"
+    layout_type = CornerLayout
+    ignores_joint = True
 
     # Distinct sizes and how many coordinates move by each; whole numbers where the noise is on the integers.
     corner: Corner
     epsilon: float  # the epsilon of the guarantee
-    # The grids of the proof. Without one nothing is proved but the pure loss at order 1.
-    layout: CornerLayout | None = None
-
-    def __post_init__(self) -> None:
-        require_corner(self.corner)
-        _validate.positive(epsilon=self.epsilon)
-        if self.layout is not None:
-            self._require_all(self.layout)
+    layout: CornerLayout | None = None  # the grids of the proof
 
     @classmethod
     def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:
@@ -163,44 +190,19 @@ class CornerDelta(Bound):
                 if not change.is_single:
                     yield Applicable(cls(corner=change.sizes, epsilon=epsilon), change.note, change.searched)
 
-    @property
-    def known_sizes(self) -> Corner:
-        """The sizes of the corner."""
-        return self.corner
+    def _require_all(self) -> None:
+        if not isinstance(self.layout, CornerLayout):
+            raise ArgumentError("layout", self.layout, "must be the layout of a corner")
+        if len(self.layout.sizes) != len(self.corner):
+            raise ArgumentError("layout", self.layout, f"must have a grid for each of the {len(self.corner)} sizes")
 
-    def _require_all(self, layout: CornerLayout) -> None:
-        """Check that a layout has a grid for each size of the corner."""
-        if not isinstance(layout, CornerLayout):
-            raise ArgumentError("layout", layout, "must be the layout of a corner")
-        if len(layout.sizes) != len(self.corner):
-            raise ArgumentError("layout", layout, f"must have a grid for each of the {len(self.corner)} sizes")
+    def _delta(self, law: NoiseLaw) -> arb:
+        return delta_above(self._sum(law), arb(self.epsilon))
 
-    @property
-    def claim(self) -> Self:
-        """The same bound without a layout."""
-        return replace(self, layout=None)
-
-    def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
-        """Bound delta from above with so many bits."""
-        require_unbounded(law)
-        require_whole(law, self.corner)
-        if law.order == 1.0 and _l1_norm(self.corner) <= Fraction(self.epsilon) * Fraction(law.scale):
-            # At order 1 the losses add up to at most the l_1 norm over the scale.
-            return Enclosure(lower=0.0, upper=0.0, precision=EXACT)
-        if self.layout is None:
-            return Enclosure(lower=0.0, upper=1.0, precision=EXACT, exhausted=True)
-        with BALLS, working_precision(bits):
-            value = delta_above(self._sum(law, self.layout), arb(self.epsilon))
-            decided = value.rel_accuracy_bits() >= _ENOUGH_BITS
-            return Enclosure(lower=0.0, upper=min(upper_float(value), 1.0), precision=bits, exhausted=decided)
-
-    def _sum(self, law: NoiseLaw, layout: CornerLayout) -> LossDistribution:
+    def _sum(self, law: NoiseLaw) -> LossDistribution:
         """Add the losses of all coordinates."""
-        parts = [
-            LaidLoss(CoordinateLoss(law, size), count, grid)
-            for (size, count), grid in zip(self.corner, layout.sizes, strict=True)
-        ]
-        return total_loss(parts, tilt=layout.tilt, tail=layout.tail, points=layout.points)
+        assert self.layout is not None
+        return total_loss([CountedLoss(CoordinateLoss(law, size), count) for size, count in self.corner], self.layout)
 
     def lower(self, law: NoiseLaw, bits: int) -> float:
         """Bound from below the delta of the corner itself, on the grid of the layout."""
@@ -209,7 +211,7 @@ class CornerDelta(Bound):
         if self.layout is None:
             return 0.0
         with BALLS, working_precision(bits):
-            total, epsilon = self._sum(law, self.layout), arb(self.epsilon)
+            total, epsilon = self._sum(law), arb(self.epsilon)
             found = [lower_float(delta_below(total, epsilon, s)) for s in smoothings(total)]
             return max(*found, 0.0)
 
@@ -231,14 +233,6 @@ def require_whole(law: NoiseLaw, corner: Corner) -> None:
             raise ArgumentError("corner", size, "on the integers sizes must be whole numbers")
 
 
-def _l1_norm(corner: Corner) -> Fraction:
-    return sum((count * Fraction(size) for size, count in corner), Fraction(0))
-
-
-# Units of work of a point of a transform.
-_POINT = 1.5
-
-
 @dataclass(frozen=True, slots=True)
 class GridLaw:
     """Masses at the values (low + j) * step, and the mass at infinity."""
@@ -248,17 +242,12 @@ class GridLaw:
     masses: list[arb]
     infinite: arb
 
-    @property
-    def high(self) -> int:
-        """Index of the last knot."""
-        return self.low + len(self.masses) - 1
-
 
 def sum_of(parts: Sequence[tuple[GridLaw, int]], window: Window) -> GridLaw:
     """Add `count` independent copies of each part on the window; all parts have the same step."""
     step, points = parts[0][0].step, window.points
     half = points // 2 + 1
-    spend(_POINT * points * (len(parts) + 1), ctx.prec)
+    spend(1.5 * points * (len(parts) + 1), ctx.prec)
     product: list[acb] | None = None
     for part, count in parts:
         circular = [arb(0)] * points
@@ -278,53 +267,32 @@ def sum_of(parts: Sequence[tuple[GridLaw, int]], window: Window) -> GridLaw:
     for part, count in parts:
         finite *= (1 - part.infinite) ** count
     infinite = 1 - finite
-    if sum(count * part.high for part, count in parts) > window.top:
+    if sum(count * (part.low + len(part.masses) - 1) for part, count in parts) > window.top:
         infinite += _mass_beyond(parts, window.top + 1, arb(window.tilt))
     return GridLaw(step, low, masses, infinite)
 
 
 def _mass_beyond(parts: Sequence[tuple[GridLaw, int]], knot: int, s: arb) -> arb:
     """Bound the mass of finite sums at or above a knot by Chernoff, with s > 0."""
-    exponent = sum((count * _log_moment(part, s) for part, count in parts), arb(0))
-    return (exponent - s * knot * parts[0][0].step).exp()
-
-
-def _log_moment(part: GridLaw, s: arb) -> arb:
-    """Enclose log E e^(s l) over the finite values of the part."""
-    ratio = (s * part.step).exp()
-    # Horner's rule in e^(s h) takes the powers of one base only.
-    total = arb(0)
-    for mass in reversed(part.masses):
-        total = total * ratio + mass
-    return total.log() + s * part.low * part.step
+    exponent, step = arb(0), parts[0][0].step
+    for part, count in parts:
+        # E e^(s l) over the finite values: Horner's rule in e^(s h) takes the powers of one base only.
+        moment, ratio = arb(0), (s * step).exp()
+        for mass in reversed(part.masses):
+            moment = moment * ratio + mass
+        exponent += count * (moment.log() + s * part.low * step)
+    return (exponent - s * knot * step).exp()
 
 
 BY_ABSOLUTE_LOSSES = (
     "upper bound: for probabilistic DP with several moving coordinates the worst direction is not known, so this is "
     "the paper's bound, not the least scale"
 )
-# Noise beyond |x|^p = 220 has a probability below e^-220, and is not told apart.
-_FAR = 220.0
-# Steps from 0 to t, of which the knots of a grid are only the last ones.
-_MOST_STEPS = 2.0**50
-# A bound with so many accurate bits would not be smaller with more: what remains is what the grid costs.
-
-# The first cell is cut into parts that shrink by this ratio, the next ones into equal parts.
-_SUBCELLS = 300
-_RATIO = 2.0**0.05
-_STEEP_CELLS = 200
-_PARTS = 4
-# Up to here every integer is a float.
-_EVERY_INTEGER = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AbsoluteSumDelta(Bound):
+class AbsoluteSumDelta(ConvolvedDelta):
     """The paper's upper bound of the delta of probabilistic DP when several coordinates move.
-
-    Notes
-    -----
-    Rounding: every step moves the sum up. The bound holds for every layout; a good one makes it tight.
 
     Examples
     --------
@@ -334,31 +302,15 @@ class AbsoluteSumDelta(Bound):
     0.0
     """
 
-    name: ClassVar[str] = "absolute-sum"
-    quantity: ClassVar[Quantity] = "delta"
-    statement: ClassVar[str] = (
-        "an upper bound, v5 Cor. GGMpDP: each coordinate's loss at its largest, their sum by convolution"
-    )
-    exact: ClassVar[bool] = False
-    layout_type: ClassVar[type[AbsoluteSumLayout]] = AbsoluteSumLayout
-    most_moving: ClassVar[int] = MOST_MOVING
-    # Thresholds are proposed in floats, whose last digits another machine may round differently.
-    margin: ClassVar[float] = 2.0**-30
+    name = "absolute-sum"
+    statement = "an upper bound, v5 Cor. GGMpDP: each coordinate's loss at its largest, their sum by convolution"
+    layout_type = AbsoluteSumLayout
 
     # Distinct sizes and how many coordinates move by at most each; whole numbers where the noise is on the integers.
     corner: Corner
     epsilon: float  # the epsilon of the guarantee
     joint: float | None = None  # A known bound of the l_p norm of the whole move, p being the order
-    # The grid of the proof. Without one nothing is proved but the pure loss at order 1.
-    layout: AbsoluteSumLayout | None = None
-
-    def __post_init__(self) -> None:
-        require_corner(self.corner)
-        _validate.positive(epsilon=self.epsilon)
-        if self.joint is not None:
-            _validate.positive(joint=self.joint)
-        if self.layout is not None:
-            self._require_all(self.layout)
+    layout: AbsoluteSumLayout | None = None  # the grid of the proof
 
     @property
     def main(self) -> float:
@@ -374,135 +326,83 @@ class AbsoluteSumDelta(Bound):
             joint = None if query.joint is None else query.lp(case.order)
             yield Applicable(cls(corner=query.corner, epsilon=epsilon, joint=joint), BY_ABSOLUTE_LOSSES)
 
-    @property
-    def known_sizes(self) -> Corner:
-        """The sizes of the corner."""
-        return self.corner
-
-    @property
-    def known_norms(self) -> tuple[float, ...]:
-        """The joint norm, where it has one."""
-        return () if self.joint is None else (self.joint,)
-
-    def _require_all(self, layout: AbsoluteSumLayout) -> None:
-        """Check that a layout has every coordinate of the corner once, but for one of the largest size."""
-        if not isinstance(layout, AbsoluteSumLayout):
-            raise ArgumentError("layout", layout, "must be the layout of an absolute sum")
+    def _require_all(self) -> None:
+        if not isinstance(self.layout, AbsoluteSumLayout):
+            raise ArgumentError("layout", self.layout, "must be the layout of an absolute sum")
         laid, given = Counter({self.main: 1}), Counter[float]()
-        for other in layout.others:
+        for other in self.layout.others:
             laid[other.size] += other.count
         for value, count in self.corner:
             given[value] += count
         if laid != given:
-            raise ArgumentError("layout", layout, "does not have the coordinates of the corner")
+            raise ArgumentError("layout", self.layout, "does not have the coordinates of the corner")
 
-    @property
-    def claim(self) -> Self:
-        """The same bound without a layout."""
-        return replace(self, layout=None)
-
-    def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
-        """Bound delta from above with so many bits."""
-        require_unbounded(law)
-        require_whole(law, self.corner)
-        if law.order == 1.0:
-            norm = sum((count * Fraction(size) for size, count in self.corner), Fraction(0))
-            norm = norm if self.joint is None else min(norm, Fraction(self.joint))
-            passes = norm <= Fraction(self.epsilon) * Fraction(law.scale)
-            return Enclosure(lower=0.0, upper=0.0 if passes else 1.0, precision=EXACT, exhausted=True)
-        if self.layout is None:
-            return Enclosure(lower=0.0, upper=1.0, precision=EXACT, exhausted=True)
-        with BALLS, working_precision(bits):
-            t = self._threshold(law)
-            if not t > 0:
-                return Enclosure(lower=0.0, upper=1.0, precision=bits, exhausted=True)
-            value = _bound(self.layout, self.main, t, law, bits)
-            decided = value.rel_accuracy_bits() >= _ENOUGH_BITS
-            return Enclosure(lower=0.0, upper=min(upper_float(value), 1.0), precision=bits, exhausted=decided)
-
-    def _threshold(self, law: NoiseLaw) -> arb:
-        """Enclose t, by the better of the two bounds of the sum of |m_k|^p."""
-        p, b = arb(law.order), arb(law.scale)
-        own = sum((count * (arb(size) / b) ** p for size, count in self.corner), arb(0))
-        if self.joint is None:
-            return arb(self.epsilon) - own
-        known = (arb(self.joint) / b) ** p
-        return arb(self.epsilon) - (known if known <= own else own)
+    def _delta(self, law: NoiseLaw) -> arb:
+        layout, p, b = self.layout, arb(law.order), arb(law.scale)
+        assert layout is not None
+        moved = sum((count * (arb(size) / b) ** p for size, count in self.corner), arb(0))
+        known = moved if self.joint is None else (arb(self.joint) / b) ** p
+        t = arb(self.epsilon) - (known if known <= moved else moved)
+        if not (law.order > 1.0 and t > 0):
+            # At order 1 the pure loss decides, which was too large.
+            return arb(1)
+        spend(KNOT * (layout.depth + sum(other.high for other in layout.others)), ctx.prec)
+        step = arb(layout.step)
+        tails = _integer_tails if law.support == "integer" else _real_tails
+        if not layout.others:
+            return tails(law, self.main, [t])[0]
+        if not t < 2.0**50 * step:
+            # No knot of a grid is that far out, and t would be indistinguishable from its neighbors.
+            return arb(1)
+        halved = is_halved(law)
+        refined = halved and layout.refined
+        cells, laid = [], []
+        for other in layout.others:
+            from_knot = tails(law, other.size, [k * step for k in range(other.high + 1)])
+            masses = [low - high for low, high in pairwise(from_knot)]
+            shares = [arb(0.5 if halved else 1)] * len(masses)
+            if refined:
+                first_shares = _shares(law, other.size, layout.step, from_knot)
+                shares[: len(first_shares)] = first_shares
+            # Every cell on its ends, its share on the upper one.
+            ends = [1 - from_knot[0], *([arb(0)] * len(masses))]
+            for i, (mass, share) in enumerate(zip(masses, shares, strict=True)):
+                up = mass * share
+                ends[i] += mass - up
+                ends[i + 1] += up
+            laid.append((GridLaw(step, 0, ends, from_knot[-1]), other.count))
+            cells.append((GridLaw(step, 0, masses, arb(0)), other.count))
+        total = sum_of(laid, layout.window)
+        last = int(upper_float(t / step)) + 1
+        if last > 2**53:
+            # Floats are far apart there, and to come down from above one by one would not end.
+            last = int(lower_float(t / step))
+        while not last * step <= t:
+            last -= 1
+        # From v = t down, as far as phi is worth following; below that it is at most its last value.
+        first = max(last - layout.depth, total.low, 0)
+        phi = tails(law, self.main, [t - k * step for k in range(last, first - 1, -1)])[::-1]
+        slope = (arb(self.main) / b) ** (1 - p) / (1 / p).gamma()
+        if halved and layout.chord:
+            # Over the last cells before t, where it is steep, phi is replaced by its chord.
+            start = max(len(phi) - 1 - layout.chord, 0)
+            length, base = t - first * step - start * step, phi[start]
+            phi[start:] = [base + (1 - base) * j * step / length for j in range(len(phi) - start)]
+            slope = 1 / length
+        value = total.infinite
+        for j, mass in enumerate(total.masses):
+            k = total.low + j
+            value += mass if k > last else mass * phi[max(k - first, 0)]
+        if halved:
+            many = sum(other.count for other in layout.others)
+            near = _near_threshold(cells, layout, t / step, many, refined=refined)
+            value += slope * step * many / 4 * near
+        return value
 
 
 def is_halved(law: NoiseLaw) -> bool:
     """Return whether the claim on halves holds for a law; else each cell is put wholly on its upper end."""
     return law.support == "real" and law.order >= 2.0
-
-
-def _bound(layout: AbsoluteSumLayout, main: float, t: arb, law: NoiseLaw, bits: int) -> arb:
-    """Bound P(sum Y_k > t)."""
-    spend(KNOT * (layout.depth + sum(other.high for other in layout.others)), bits)
-    step = arb(layout.step)
-    tails = _integer_tails if law.support == "integer" else _real_tails
-    if not layout.others:
-        return tails(law, main, [t])[0]
-    if not t < _MOST_STEPS * step:
-        # No knot of a grid is that far out, and t would be indistinguishable from its neighbors.
-        return arb(1)
-    halved = is_halved(law)
-    refined = halved and layout.refined
-    cells, laid = [], []
-    for other in layout.others:
-        from_knot = tails(law, other.size, [k * step for k in range(other.high + 1)])
-        masses = [low - high for low, high in pairwise(from_knot)]
-        shares = [arb(0.5 if halved else 1)] * len(masses)
-        if refined:
-            first_shares = _shares(law, other.size, layout.step, from_knot)
-            shares[: len(first_shares)] = first_shares
-        laid.append((_laid(step, masses, shares, 1 - from_knot[0], from_knot[-1]), other.count))
-        cells.append((GridLaw(step, 0, masses, arb(0)), other.count))
-    total = sum_of(laid, layout.window)
-    last = int(upper_float(t / step)) + 1
-    if last > _EVERY_INTEGER:
-        # Floats are far apart there, and to come down from above one by one would not end.
-        last = int(lower_float(t / step))
-    while not last * step <= t:
-        last -= 1
-    # From v = t down, as far as phi is worth following; below that it is at most its last value.
-    first = max(last - layout.depth, total.low, 0)
-    phi = tails(law, main, [t - k * step for k in range(last, first - 1, -1)])[::-1]
-    phi, slope = _flattened(layout.chord if halved else 0, phi, t - first * step, step, main, law)
-    value = total.infinite
-    for j, mass in enumerate(total.masses):
-        k = total.low + j
-        value += mass if k > last else mass * phi[max(k - first, 0)]
-    if halved:
-        many = sum(other.count for other in layout.others)
-        near = _near_threshold(cells, layout, t / step, many, refined=refined, bits=bits)
-        value += slope * step * many / 4 * near
-    return value
-
-
-def _flattened(chord: int, phi: list[arb], reach: arb, step: arb, main: float, law: NoiseLaw) -> tuple[list[arb], arb]:
-    """Replace phi by its chord over the last cells before t where it is steep; and bound its last slope.
-
-    `reach` is the distance to t from the first place at which phi is given.
-    """
-    if not chord:
-        d = arb(main) / arb(law.scale)
-        return phi, d ** (1 - arb(law.order)) / (1 / arb(law.order)).gamma()
-    start = max(len(phi) - 1 - chord, 0)
-    length = reach - start * step
-    base = phi[start]
-    straight = [base + (1 - base) * j * step / length for j in range(len(phi) - start)]
-    return phi[:start] + straight, 1 / length
-
-
-def _laid(step: arb, cells: list[arb], shares: list[arb], lowest: arb, highest: arb) -> GridLaw:
-    """Put every cell on its ends, the given share of it on the upper one."""
-    masses = [arb(0)] * (len(cells) + 1)
-    masses[0] = lowest
-    for i, (mass, share) in enumerate(zip(cells, shares, strict=True)):
-        up = mass * share
-        masses[i] += mass - up
-        masses[i + 1] += up
-    return GridLaw(step, 0, masses, highest)
 
 
 def _shares(law: NoiseLaw, size: float, step: float, from_knot: list[arb]) -> list[arb]:
@@ -512,11 +412,9 @@ def _shares(law: NoiseLaw, size: float, step: float, from_knot: list[arb]) -> li
     for i, inner in enumerate(inner_points(law.order, size / law.scale, step, len(from_knot) - 1)):
         points = [arb(z) for z in inner]
         tails = [from_knot[i], *(2 * value for value in survivals(p, points)), from_knot[i + 1]]
-        knot = i * arb(step)
-        values = [arb(0), *((z + d) ** p - z**p - d**p - knot for z in points), arb(step)]
-        mean = arb(0)
-        for j in range(len(points) + 1):
-            mean += (tails[j] - tails[j + 1]) * (values[j] + values[j + 1]) / 2
+        values = [arb(0), *((z + d) ** p - z**p - d**p - i * arb(step) for z in points), arb(step)]
+        parts = zip(pairwise(tails), pairwise(values), strict=True)
+        mean = sum(((from_low - from_high) * (low + high) / 2 for (from_low, from_high), (low, high) in parts), arb(0))
         share = (mean / (arb(step) * (from_knot[i] - from_knot[i + 1]))).upper()
         # Half is always enough, and the points are only floats: where they are out of order, half it is.
         ordered = all(low >= high for low, high in pairwise(tails))
@@ -526,9 +424,11 @@ def _shares(law: NoiseLaw, size: float, step: float, from_knot: list[arb]) -> li
 
 def inner_points(order: float, shift: float, step: float, cells: int) -> list[list[float]]:
     """Return points inside each of the first cells, where the density of Y may be a spike, that cut it into parts."""
-    ends = crossing_points(order, shift, [step * i for i in range(min(cells, _STEEP_CELLS) + 1)])
-    spike = [ends[1] * _RATIO**-i for i in range(_SUBCELLS - 1, 0, -1)]
-    even = [[low + (high - low) * j / _PARTS for j in range(1, _PARTS)] for low, high in pairwise(ends[1:])]
+    ends = crossing_points(order, shift, [step * i for i in range(min(cells, 200) + 1)])
+    # The first cell is cut into parts that shrink by this ratio, the next ones into four equal parts.
+    ratio = 2.0**0.05
+    spike = [ends[1] * ratio**-i for i in range(299, 0, -1)]
+    even = [[low + (high - low) * j / 4 for j in range(1, 4)] for low, high in pairwise(ends[1:])]
     return [spike, *even]
 
 
@@ -538,7 +438,8 @@ def crossing_points(order: float, shift: float, levels: list[float]) -> list[flo
         own = shift**order
     except OverflowError:
         own = math.inf
-    found = crossing_estimates(order, shift, [level + own for level in levels], far=_FAR ** (1.0 / order))
+    # Noise beyond |x|^p = 220 has a probability below e^-220, and is not told apart.
+    found = crossing_estimates(order, shift, [level + own for level in levels], far=220.0 ** (1.0 / order))
     return [max(z, 0.0) for z in found]
 
 
@@ -549,31 +450,24 @@ def spread_of_shares(many: int, bits: int) -> int:
 
 
 def _near_threshold(
-    cells: list[tuple[GridLaw, int]],
-    layout: AbsoluteSumLayout,
-    place: arb,
-    many: int,
-    *,
-    refined: bool,
-    bits: int,
+    cells: list[tuple[GridLaw, int]], layout: AbsoluteSumLayout, place: arb, many: int, *, refined: bool
 ) -> arb:
     """Bound B, with place = t/h."""
-    x = spread_of_shares(many, bits)
+    x = spread_of_shares(many, ctx.prec)
     # F stays within (n-1)/2 of its mean, so that Hoeffding is not needed where x is as large.
     rest = arb(0) if 2 * x >= many - 1 else 2 * (-2 * arb(x) ** 2 / (many - 1)).exp()
     numbers = sum_of(cells, layout.window)
+    # Where F is somewhere between 0 and n - 1, or else within x of its mean.
+    centre = place if refined else place - arb(many - 1) / 2
+    below, above = (many + 1, 1) if refined else (x + 2, x + 2)
+    low, high = math.floor(lower_float(centre)) - below, math.ceil(upper_float(centre)) + above
+    inside = range(max(low, 0), min(high, layout.window.top) + 1)
+    masses = [numbers.masses[(k - numbers.low) % len(numbers.masses)] for k in inside]
     if refined:
-        # F is somewhere between 0 and n - 1.
-        low, high = math.floor(-upper_float(-place)) - many - 1, math.ceil(upper_float(place)) + 1
-        inside = range(max(low, 0), min(high, layout.window.top) + 1)
-        masses = (numbers.masses[(k - numbers.low) % len(numbers.masses)] for k in inside)
         return sum(masses, numbers.infinite).upper()
-    centre = place - arb(many - 1) / 2
-    low, high = math.floor(-upper_float(-centre)) - x - 2, math.ceil(upper_float(centre)) + x + 2
     # Above the window a mass is at most the whole tail, below it at most what the circle shows.
-    reached = range(max(low, 0), min(high, layout.window.top) + 1)
-    most = max((upper_float(numbers.masses[(k - numbers.low) % len(numbers.masses)]) for k in reached), default=0.0)
-    return arb(max(most, upper_float(numbers.infinite))) + rest
+    most = max(map(upper_float, [numbers.infinite, *masses]))
+    return arb(max(most, 0.0)) + rest
 
 
 def _real_tails(law: NoiseLaw, size: float, levels: list[arb]) -> list[arb]:
@@ -581,7 +475,7 @@ def _real_tails(law: NoiseLaw, size: float, levels: list[arb]) -> list[arb]:
     p, d = arb(law.order), arb(size) / arb(law.scale)
     own = d**p
     points = [
-        arb(max(at_most(p, d, level + own, guess), 0.0) if guess > 0.0 else 0.0)
+        arb(max(crossing(p, d, level + own, guess, side=-1), 0.0) if guess > 0.0 else 0.0)
         for level, guess in zip(levels, _guesses(law, size, levels), strict=True)
     ]
     return [2 * value for value in survivals(p, points)]
@@ -590,15 +484,10 @@ def _real_tails(law: NoiseLaw, size: float, levels: list[arb]) -> list[arb]:
 def _integer_tails(law: NoiseLaw, size: float, levels: list[arb]) -> list[arb]:
     """Enclose P(|K| >= k) for integers k below which all values of Y are at most the levels, which are at least 0."""
     p, unit, shift = arb(law.order), arb(law.scale) ** arb(law.order), int(size)
-
-    def value_at(k: int) -> arb:
-        return (power(arb(k + shift), p) - power(arb(k), p) - power(arb(shift), p)) / unit
-
     least = []
     for level, guess in zip(levels, _guesses(law, size, levels), strict=True):
-        k = math.floor(guess * law.scale) + 1
-        jump = 1
-        while k > 1 and not value_at(k - 1) <= level:
+        k, jump = math.floor(guess * law.scale) + 1, 1
+        while k > 1 and not (arb(k - 1 + shift) ** p - arb(k - 1) ** p - arb(shift) ** p) / unit <= level:
             spend(POWERS, ctx.prec)
             k, jump = max(k - jump, 1), 4 * jump
         least.append(k)

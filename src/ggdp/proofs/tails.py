@@ -1,4 +1,6 @@
-"""The survival function of the standard law in balls, at one point or at many.
+"""Tails of the generalized Gaussian law in balls: survival functions on the reals, and sums on the integers.
+
+On the reals:
 
 =========  =======================================================================================
 S(z)       P(X > z) for the generalized Gaussian law of order p and scale 1
@@ -12,7 +14,7 @@ sum of f_k (z - c)^(k+1) / (k + 1) over k < n, up to M r (r / rho)^n / (1 - r / 
 so |f_k| <= M / rho^k by Cauchy, and what is left out is at most the sum of M rho^-k r^(k+1) over k >= n. From the upper
 end of the block S is known by the incomplete gamma function, and what lies between is added to it: no digits cancel.
 
-Rigorous sums of the integer generalized Gaussian law, long or short, near or far.
+On the integers, for sums that are long or short, near or far:
 
 =======  =========================================================================
 p, b     order (at least 1) and scale; floats, taken as exact
@@ -47,31 +49,22 @@ NIST Digital Library of Mathematical Functions (DLMF), 2.10(i) and 24.9.1.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
-from itertools import count
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from functools import lru_cache, partial
 
 from flint import acb, arb, arb_poly, arb_series, ctx, fmpq
 
 from ggdp._balls import BALLS, hull, power, working_precision
 from ggdp._work import spend, spent_by
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-
 # rho is 2^6 times r: each further coefficient adds six bits.
 _BITS_EACH = 6
-# A block costs about as much as this share of its number of coefficients in incomplete gamma functions.
-_WORTH = 0.2
-# Units of work of an incomplete gamma function.
-_GAMMA = 30
 
 
 def survival(p: arb, z: arb) -> arb:
     """Enclose S(z)."""
     if z >= 0:
-        spend(_GAMMA, ctx.prec)
+        spend(30, ctx.prec)
         return (z**p if z > 0 else power(z, p)).gamma_upper(1 / p, regularized=1) / 2
     if z <= 0:
         return 1 - survival(p, -z)
@@ -81,33 +74,23 @@ def survival(p: arb, z: arb) -> arb:
 
 
 def survivals(p: arb, points: list[arb]) -> list[arb]:
-    """Enclose S at many points; where they are close to each other, most values come from Taylor polynomials.
-
-    Examples
-    --------
-    >>> p, points = arb(3), [arb(k) / 1000 for k in range(-500, 2000)]
-    >>> values = survivals(p, points)
-    >>> all(value.overlaps(survival(p, z)) for z, value in zip(points, values))
-    True
-    """
+    """Enclose S at many points; where they are close to each other, most values come from Taylor polynomials."""
     if p == 1:
         # An exponential function, which is fast.
         return [survival(p, z) for z in points]
     # By symmetry only points above 0 are needed, in falling order.
     places = sorted(((abs(float(z)), i) for i, z in enumerate(points)), reverse=True)
-    found: list[arb] = [arb(0)] * len(points)
+    found, first = [arb(0)] * len(points), 0
     # Half as many again, for M.
     terms = 3 * ctx.prec // (2 * _BITS_EACH)
-    few = math.ceil(_WORTH * terms)
-    first = 0
     while first < len(places):
         low = _block_end(float(p), places[first][0], terms)
         last = first
         while last < len(places) and places[last][0] >= low:
             last += 1
         inside = [i for _, i in places[first:last]]
-        if len(inside) < few:
-            # Not worth a polynomial.
+        # A polynomial costs about as much as a fifth of its number of coefficients in incomplete gamma functions.
+        if len(inside) < 0.2 * terms:
             inside = inside[:1]
             found[inside[0]] = survival(p, points[inside[0]])
         else:
@@ -158,36 +141,31 @@ def _taylor(p: arb, c: arb, terms: int) -> list[arb]:
         found = (-(arb_series([c, 1], prec=terms) ** arb_series([p], prec=terms))).exp()
     finally:
         ctx.cap = cap
-    if found.prec < terms:
-        return [arb(math.nan)] * terms
-    return [found[k] for k in range(terms)]
+    return [found[k] for k in range(terms)] if found.prec >= terms else [arb(math.nan)] * terms
 
 
-_BLOCK = 64
-_CACHED_BLOCKS = 64
+# Powers of integers are kept in blocks, up to so many of them.
+_BLOCK = _CACHED_BLOCKS = 64
+# Normalisers that are remembered, and the work that each took, by order, scale and precision.
+_NORMALISERS: dict[tuple[float, float, int], tuple[arb, float]] = {}
 # Terms that cost about as much as one use of the Euler-Maclaurin formula.
 _CHEAP_TERMS = 96
 # Where no formula is narrow and the terms are too many, a wide ball is returned.
 _MOST_TERMS = 1 << 20
 _BOUND_PRECISION = 40
 _MOST_DERIVATIVES = 64
-_FAR_OUT = 4096
-# Bits that Taylor polynomials of the survival function lose, about.
-_SPARE = 40
 # Points that share a bound of what the Euler-Maclaurin formula leaves out.
 _AT_ONCE = 32
-# Units of work of a sum, and of a term of it.
-_SUM, _TERM = 30, 2
 
 
 def weight(p: float, b: float, k: int) -> arb:
     """Enclose exp(-(|k| / b)^p)."""
-    return (-_exponent(p, b, abs(k))).exp()
+    return (-exponent(p, b, abs(k))).exp()
 
 
 def weights(p: float, b: float, first: int, stop: int) -> list[arb]:
     """Enclose exp(-(j / b)^p) for each j from `first` >= 0 up to and without `stop`."""
-    spend(_TERM * max(stop - first, 0), ctx.prec)
+    spend(2 * max(stop - first, 0), ctx.prec)
     beta = arb(b) ** arb(-p)
     cached = min(stop, _BLOCK * _CACHED_BLOCKS)
     result: list[arb] = []
@@ -195,8 +173,7 @@ def weights(p: float, b: float, first: int, stop: int) -> list[arb]:
         start = block * _BLOCK
         powers = _powers(p, block, ctx.prec)[max(first - start, 0) : max(cached - start, 0)]
         result += [(-beta * power).exp() for power in powers]
-    result += [weight(p, b, j) for j in range(max(first, cached), stop)]
-    return result
+    return result + [weight(p, b, j) for j in range(max(first, cached), stop)]
 
 
 def tail_sum(p: float, b: float, k: int, *, moment: int = 0) -> arb:
@@ -204,8 +181,11 @@ def tail_sum(p: float, b: float, k: int, *, moment: int = 0) -> arb:
     if k == 0:
         return (1 if moment == 0 else 0) + tail_sum(p, b, 1, moment=moment)
     if p == 1.0:
-        return _geometric(b, k, moment)
-    spend(_SUM, ctx.prec)
+        # The sum of j^moment q^j over j >= k, with q = exp(-1/b).
+        q, gap = (-1 / arb(b)).exp(), -(-1 / arb(b)).expm1()
+        series = (1 / gap, k / gap + q / gap**2, arb(k) ** 2 / gap + 2 * k * q / gap**2 + q * (1 + q) / gap**3)
+        return (-arb(k) / arb(b)).exp() * series[moment]
+    spend(30, ctx.prec)
     terms = _terms_needed(p, b, k)
     if terms <= _CHEAP_TERMS:
         return _direct(p, b, k, terms, moment)
@@ -213,7 +193,7 @@ def tail_sum(p: float, b: float, k: int, *, moment: int = 0) -> arb:
     few, many = min(ctx.prec // 8, _MOST_DERIVATIVES), min(ctx.prec // 4, 2 * _MOST_DERIVATIVES)
     tolerance = arb(2) ** -ctx.prec
     # Far out and at great scales a few derivatives are enough, and they cost as many times less.
-    for n in (few // 4, few, many) if start > _FAR_OUT else (few, many):
+    for n in (few // 4, few, many) if start > 4096 else (few, many):
         error = _euler_maclaurin_error(p, b, start, n, moment)
         integral = _integral(p, b, start, moment)
         if error <= tolerance * integral or (terms > _MOST_TERMS and n == many):
@@ -231,7 +211,8 @@ def tail_sums(p: float, b: float, points: Sequence[int]) -> list[arb]:
     if p == 1.0:
         return [tail_sum(p, b, k) for k in points]
     order, scale, tolerance = arb(p), arb(b), arb(2) ** -ctx.prec
-    with BALLS, working_precision(ctx.prec + _SPARE):
+    # About 40 bits are lost by Taylor polynomials of the survival function.
+    with BALLS, working_precision(ctx.prec + 40):
         width = 2 * (1 + 1 / order).gamma() * scale
         integrals = [width * value for value in survivals(order, [k / scale for k in points])]
     most, found = min(ctx.prec // 8, _MOST_DERIVATIVES), list[arb]()
@@ -256,8 +237,8 @@ def log_tail_sum(p: float, b: float, k: int) -> arb:
     if total > 0:
         return total.log()
     # R(k) is between f(k) and f(k) / (1 - q), with q = f(k + 1) / f(k).
-    t = _exponent(p, b, k)
-    q = (t - _exponent(p, b, k + 1)).exp()
+    t = exponent(p, b, k)
+    q = (t - exponent(p, b, k + 1)).exp()
     return -t + hull(arb(0), -(-q).log1p())
 
 
@@ -272,42 +253,33 @@ def partial_sum(p: float, b: float, first: int, last: int) -> arb:
 
 def normaliser(p: float, b: float) -> arb:
     """Enclose Z, the sum of exp(-(|j|/b)^p) over all integers j."""
-    (total, units), spent = spent_by(lambda: _normaliser(p, b, ctx.prec))
-    # What is remembered costs as much as it did, lest an answer depend on earlier ones.
-    spend(units - spent)
+    asked = (p, b, ctx.prec)
+    if (known := _NORMALISERS.get(asked)) is not None:
+        # What is remembered costs as much as it did, lest an answer depend on earlier ones.
+        spend(known[1])
+        return known[0]
+    positive, units = spent_by(partial(tail_sum, p, b, 1))
+    if len(_NORMALISERS) >= 64:
+        _NORMALISERS.clear()
+    _NORMALISERS[asked] = (total := 1 + 2 * positive, units)
     return total
 
 
 def tail(p: float, b: float, k: int) -> arb:
     """Enclose T(k) = P(K >= k) for any integer k."""
-    if k >= 1:
-        return tail_sum(p, b, k) / normaliser(p, b)
-    return 1 - tail_sum(p, b, 1 - k) / normaliser(p, b)
-
-
-@lru_cache(maxsize=64)
-def _normaliser(p: float, b: float, precision: int) -> tuple[arb, float]:
-    with BALLS, working_precision(precision):
-        return spent_by(lambda: 1 + 2 * tail_sum(p, b, 1))
+    return tail_sum(p, b, k) / normaliser(p, b) if k >= 1 else 1 - tail(p, b, 1 - k)
 
 
 @lru_cache(maxsize=4 * _CACHED_BLOCKS)
 def _powers(p: float, block: int, precision: int) -> tuple[arb, ...]:
     """Enclose j^p for a block of integers j; a search tries many scales with the same powers."""
     with BALLS, working_precision(precision):
-        return tuple(arb(j) ** arb(p) if j else arb(0) for j in range(block * _BLOCK, (block + 1) * _BLOCK))
+        return tuple(arb(j) ** arb(p) for j in range(block * _BLOCK, (block + 1) * _BLOCK))
 
 
-def _exponent(p: float, b: float, k: int) -> arb:
+def exponent(p: float, b: float, k: int) -> arb:
     """Enclose t(k) for k >= 0."""
-    return (arb(k) / arb(b)) ** arb(p) if k else arb(0)
-
-
-def _geometric(b: float, k: int, moment: int) -> arb:
-    """Enclose the sum of j^moment q^j over j >= k, with q = exp(-1/b)."""
-    q, gap = (-1 / arb(b)).exp(), -(-1 / arb(b)).expm1()
-    series = (1 / gap, k / gap + q / gap**2, arb(k) ** 2 / gap + 2 * k * q / gap**2 + q * (1 + q) / gap**3)
-    return (-arb(k) / arb(b)).exp() * series[moment]
+    return (arb(k) / arb(b)) ** arb(p)
 
 
 def _terms_needed(p: float, b: float, k: int) -> int:
@@ -322,22 +294,17 @@ def _terms_needed(p: float, b: float, k: int) -> int:
 
 def _sum_of_terms(p: float, b: float, first: int, stop: int, moment: int) -> arb:
     """Enclose the sum of f(j) over first <= j < stop."""
-    total = arb(0)
+    terms = weights(p, b, first, stop)
     if moment:
-        for j, term in zip(count(first), weights(p, b, first, stop), strict=False):
-            total += arb(j) ** moment * term
-    else:
-        for term in weights(p, b, first, stop):
-            total += term
-    return total
+        terms = [arb(j) ** moment * term for j, term in enumerate(terms, start=first)]
+    return sum(terms, arb(0))
 
 
 def _direct(p: float, b: float, k: int, terms: int, moment: int) -> arb:
     """Enclose R(k) by its first terms and a geometric bound of the rest; infinite if that bound fails."""
     stop = k + terms
-    step = _exponent(p, b, stop) - _exponent(p, b, stop - 1)
-    growth = arb(stop) / arb(stop - 1)
-    q = (-step).exp() * growth**moment
+    step = exponent(p, b, stop) - exponent(p, b, stop - 1)
+    q = (-step).exp() * (arb(stop) / arb(stop - 1)) ** moment
     rest = (arb(stop) ** moment * weight(p, b, stop) / (1 - q)).upper() if q < 1 else arb("inf")
     return _sum_of_terms(p, b, k, stop, moment) + hull(arb(0), rest)
 
@@ -347,7 +314,7 @@ def _integral(p: float, b: float, k: int, moment: int) -> arb:
     wanted = ctx.prec
     for extra in (0, 64, 128, 256):
         with BALLS, working_precision(wanted + extra):
-            integral = arb(b) ** (moment + 1) / arb(p) * _exponent(p, b, k).gamma_upper((moment + 1) / arb(p))
+            integral = arb(b) ** (moment + 1) / arb(p) * exponent(p, b, k).gamma_upper((moment + 1) / arb(p))
         if integral.rel_accuracy_bits() >= wanted - 16:
             break
     return integral
@@ -355,7 +322,7 @@ def _integral(p: float, b: float, k: int, moment: int) -> arb:
 
 def _euler_maclaurin_terms(p: float, b: float, k: int, n: int, moment: int) -> arb:
     """Enclose f(k)/2 - sum_{i=1..n} B_2i/(2i)! f^(2i-1)(k)."""
-    t, nearness = _exponent(p, b, k), arb(k) ** -2
+    t, nearness = exponent(p, b, k), arb(k) ** -2
     total = arb(0)
     for polynomial in reversed(_weighted_derivatives(p, n, moment, ctx.prec)):
         total = total * nearness + polynomial(t)
@@ -367,7 +334,7 @@ def _euler_maclaurin_error(p: float, b: float, k: int, n: int, moment: int) -> a
     sizes = _last_derivative_sizes(p, n, moment)
     with BALLS, working_precision(_BOUND_PRECISION):
         # Gamma(s, y) falls with y, so the lower end of t(k) is safe.
-        y = _exponent(p, b, k).lower()
+        y = exponent(p, b, k).lower()
         shift = (2 * n - 1 - moment) / arb(p)
         total, bound = arb(0), arb(0)
         power = y ** (-shift)
@@ -377,7 +344,7 @@ def _euler_maclaurin_error(p: float, b: float, k: int, n: int, moment: int) -> a
             bound = _gamma_bound(s, y, power) if s <= 1 else abs(s - 1) * bound + power / y * (-y).exp()
             total += size * bound
             power *= y
-        return (total * arb(b) ** (moment + 1 - 2 * n) / arb(p) * _bernoulli_weight(n)).upper()
+        return (total * arb(b) ** (moment + 1 - 2 * n) / arb(p) * abs(_bernoulli(n))).upper()
 
 
 def _gamma_bound(s: arb, y: arb, power: arb) -> arb:
@@ -397,12 +364,9 @@ def _gamma_bound(s: arb, y: arb, power: arb) -> arb:
 def _derivatives(p: float, n: int, moment: int, precision: int) -> tuple[arb_poly, ...]:
     """Enclose P_0, ..., P_2n."""
     with BALLS, working_precision(precision):
-        t = arb_poly([0, 1])
-        scaled = arb(p) * t
-        result = [arb_poly([1])]
+        scaled, result = arb(p) * arb_poly([0, 1]), [arb_poly([1])]
         for m in range(2 * n):
-            last = result[-1]
-            result.append((moment - m - scaled) * last + scaled * last.derivative())
+            result.append((moment - m - scaled) * result[-1] + scaled * result[-1].derivative())
         return tuple(result)
 
 
@@ -426,8 +390,3 @@ def _last_derivative_sizes(p: float, n: int, moment: int) -> tuple[arb, ...]:
 def _bernoulli(i: int) -> arb:
     """Enclose B_2i/(2i)!."""
     return arb(fmpq.bernoulli(2 * i)) / arb(math.factorial(2 * i))
-
-
-def _bernoulli_weight(n: int) -> arb:
-    """Enclose |B_2n|/(2n)!."""
-    return abs(_bernoulli(n))

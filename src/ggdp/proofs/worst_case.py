@@ -48,46 +48,39 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from flint import arb
 
 from ggdp._balls import upper_float
 from ggdp.errors import ArgumentError, CertificateError, UnattainableError, UnprovedError
-from ggdp.privacy.guarantees import ApproxDP, ProbabilisticDP, PureDP
+from ggdp.privacy.guarantees import ApproxDP, Guarantee, ProbabilisticDP, PureDP
 from ggdp.privacy.sensitivity import Sensitivity
-from ggdp.proofs.bounded import BoundedJointLoss, BoundedLoss
+from ggdp.proofs.bound import Applicable, Bound
+from ggdp.proofs.bounded import BoundedJointLoss, BoundedLoss, Coordinate
 from ggdp.proofs.layouts import MOST_MOVING
+from ggdp.proofs.noise_law import Bounding, Support
 from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
 from ggdp.proofs.one_coordinate import IntegerShiftDelta, LaplaceLoss, ShiftDelta
-from ggdp.proofs.several_coordinates import AbsoluteSumDelta, CornerDelta
+from ggdp.proofs.several_coordinates import AbsoluteSumDelta, Corner, CornerDelta
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ggdp.privacy.guarantees import Guarantee
-    from ggdp.proofs.bound import Applicable, Bound
-    from ggdp.proofs.bounded import Coordinate
     from ggdp.proofs.certificate import Certificate
-    from ggdp.proofs.noise_law import Bounding, Support
-    from ggdp.proofs.several_coordinates import Corner
 
 
 # A norm that is rounded up by some ulps is attained to within this share.
 ATTAINED = 1.0 - 2.0**-40
-# An integer above it is not every float's neighbour any more: sums of such sensitivities would not be exact.
-LARGEST_INTEGER = 2.0**53
 # The loss of wider bounds is not computed in a reasonable time.
 WIDEST = 1e25
 BY_L1_NORM = (
     "upper bound: the move is taken as one of a single coordinate by its l_1 norm, and no change is known that is as "
     "easy to detect"
 )
-# Below this relative distance a smaller scale than that of pure DP is not worth its convolution.
-LEAST_GAIN = 1e-4
 NOT_REACHED = (
     "upper bound: the {} norm of the change is bounded by way of its joint norm, and no change is known that reaches "
     "this bound"
@@ -235,8 +228,7 @@ class WorstCase:
 
     def applicable(self, notion: str, epsilon: float) -> Iterator[Applicable]:
         """Return all bounds that apply, for "pure", "probabilistic" or "approximate" DP with an epsilon."""
-        for bound in BOUNDS.values():
-            yield from bound.applicable(self, notion, epsilon)
+        return chain.from_iterable([bound.applicable(self, notion, epsilon) for bound in BOUNDS.values()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,19 +262,25 @@ class Question(WorstCase):
         goal, query = self.goal, self.sensitivity
         if self.support == "integer":
             require_integers(query)
-        if self.bounding is not None:
-            self._require_bounded()
+        if self.bounding is not None and goal.delta > 0.0:
+            raise UnprovedError(
+                f"bounded noise is calibrated for pure DP, not for {goal}. Ask for PureDP({goal.epsilon!r}), "
+                "which implies it; or add unbounded noise for this goal and clip the result, which keeps approximate DP"
+            )
+        if self.bounding is not None and self.support == "integer":
+            for low, high in self.bounds or ():
+                if not (low.is_integer() and high.is_integer()):
+                    raise ArgumentError("bounds", (low, high), "on the integers both ends must be whole numbers")
         notion = "pure" if goal.delta == 0.0 else goal.notion
         found = [one for one in self.applicable(notion, goal.epsilon) if one.searched]
         if notion == "approximate" and self._pure_is_least():
             found = [one for one in found if one.bound.quantity == "epsilon"]
         if any(query.moving > (one.bound.most_moving or query.moving) for one in found):
-            raise ArgumentError(
-                "sensitivity",
-                str(query),
+            expected = (
                 f"more than {MOST_MOVING:,} coordinates that move at once are not convolved; use order = 2 on the "
-                "reals, where the l_2 norm is enough, or order = 1 with a pure goal",
+                "reals, where the l_2 norm is enough, or order = 1 with a pure goal"
             )
+            raise ArgumentError("sensitivity", str(query), expected)
         if not found and notion == "pure":
             raise UnattainableError(
                 f"pure DP (delta = 0) does not exist for unbounded noise of order = {self.order!r} above 1: the "
@@ -347,44 +345,23 @@ class Question(WorstCase):
         """
         if self.order != 1.0 or self.is_single or self.sensitivity.kind == "norm":
             return False
-        least = -math.expm1(-LEAST_GAIN * self.goal.epsilon) * 0.5**self.sensitivity.moving
+        least = -math.expm1(-1e-4 * self.goal.epsilon) * 0.5**self.sensitivity.moving
         return least > self.goal.delta
-
-    def _require_bounded(self) -> None:
-        """Refuse goals and bounds of which nothing is proved for noise that is kept in bounds."""
-        if self.goal.delta > 0.0:
-            raise UnprovedError(
-                f"bounded noise is calibrated for pure DP, not for {self.goal}. Ask for PureDP({self.goal.epsilon!r}), "
-                "which implies it; or add unbounded noise for this goal and clip the result, which keeps approximate DP"
-            )
-        for low, high in self.bounds or () if self.support == "integer" else ():
-            if not (low.is_integer() and high.is_integer()):
-                raise ArgumentError("bounds", (low, high), "on the integers both ends must be whole numbers")
 
 
 def proved_guarantee(question: Question, certificate: Certificate) -> Guarantee:
     """Return the guarantee that a certificate proves for a question, under the neighbours of the sensitivity.
 
-    The certificate itself is not proved here.
-
-    Raises
-    ------
-    CertificateError
-        If the certificate is not about the question.
+    The certificate itself is not proved here. It is a `CertificateError` if it is not about the question.
     """
     claim = certificate.bound.claim
     # A claim has one number of shares: that of a coordinate alone has another epsilon.
-    shares = next(
-        (
-            one.shares
-            for one in question.accepted()
-            if one.bound == claim
-            and one.target == certificate.target
-            and (certificate.tight is None or one.note is None)
-        ),
-        None,
-    )
-    if shares is None:
+    for accepted in question.accepted():
+        may_be_tight = certificate.tight is None or accepted.note is None
+        if accepted.bound == claim and accepted.target == certificate.target and may_be_tight:
+            shares = accepted.shares
+            break
+    else:
         raise CertificateError("the certificate is not about this calibration; use ggdp.calibrate to make one")
     goal, neighbours = question.goal, question.sensitivity.neighbours
     if shares > 1:
@@ -407,7 +384,8 @@ def _share(value: float, many: int) -> float:
 def require_integers(sensitivity: Sensitivity) -> None:
     """Refuse sensitivities of coordinates that are not whole numbers; a norm of whole numbers need not be one."""
     for size in sensitivity.sizes:
-        if not (size.is_integer() or sensitivity.kind == "norm") or size > LARGEST_INTEGER:
+        # Sums of larger ones would not be exact.
+        if not (size.is_integer() or sensitivity.kind == "norm") or size > 2.0**53:
             raise ArgumentError(
                 "sensitivity",
                 size,
@@ -423,32 +401,27 @@ def paired(sensitivity: Sensitivity, bounds: tuple[tuple[float, float], ...]) ->
         )
     # Rounding up is safe: the loss grows with the width.
     widths = [upper_float(arb(high) - arb(low)) for low, high in bounds]
-    sizes = list(sensitivity.sizes)
-    if len(widths) == 1:
-        widths *= len(sizes)
+    sizes, copies = list(sensitivity.sizes), 1
     if sensitivity.kind == "cells":
+        if 1 < len(bounds) < sensitivity.moving:
+            expected = f"give one pair, or one for each of at least {sensitivity.moving} cells"
+            raise ArgumentError("bounds", bounds, expected)
         sizes *= len(widths)
         copies = sensitivity.moving if len(bounds) == 1 else 1
-        if len(bounds) > 1 and len(bounds) < sensitivity.moving:
-            raise ArgumentError(
-                "bounds", bounds, f"give one pair, or one for each of at least {sensitivity.moving} cells"
-            )
-    else:
-        copies = 1
-        if len(widths) != len(sizes):
-            raise ArgumentError("bounds", bounds, f"give one pair, or one for each of the {len(sizes)} coordinates")
+    elif len(bounds) == 1:
+        widths *= len(sizes)
+    elif len(bounds) != len(sizes):
+        raise ArgumentError("bounds", bounds, f"give one pair, or one for each of the {len(sizes)} coordinates")
     for width, size in zip(widths, sizes, strict=True):
         if width > WIDEST * size:
-            raise ArgumentError(
-                "bounds", bounds, f"a width of more than {WIDEST:g} times the sensitivity {size!r} is not supported"
-            )
+            expected = f"a width of more than {WIDEST:g} times the sensitivity {size!r} is not supported"
+            raise ArgumentError("bounds", bounds, expected)
         if width < size:
-            raise ArgumentError(
-                "bounds",
-                bounds,
+            expected = (
                 f"a width of {width!r} is narrower than the sensitivity {size!r}: a query inside the bounds cannot "
-                "move farther than their width, so lower the sensitivity or widen the bounds",
+                "move farther than their width, so lower the sensitivity or widen the bounds"
             )
+            raise ArgumentError("bounds", bounds, expected)
     return tuple((width, size, copies * n) for (width, size), n in Counter(zip(widths, sizes, strict=True)).items())
 
 

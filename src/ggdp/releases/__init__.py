@@ -3,8 +3,7 @@
 from ggdp.releases.adjustments import Adjustment, clip, drop, fit_total, normalise, project, round_values
 from ggdp.releases.error_law import ErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord, SelectionRecord, Threshold
-from ggdp.releases.release import Interval, Release
-from ggdp.releases.release_manifest import manifest_schema
+from ggdp.releases.release import Interval, Release, manifest_schema
 
 __all__ = [
     "Adjustment",

@@ -33,24 +33,19 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 from attrs import evolve
+from numpy.typing import ArrayLike, NDArray
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy.grid import LARGEST, LEAST, Grid
 from ggdp.releases.mechanism_record import NoiseRecord
 from ggdp.releases.release import Release, adjust
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from ggdp.releases.error_law import ErrorLaw
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +97,6 @@ class Adjustment:
         return f"{self.name}({inside})"
 
 
-Chosen: TypeAlias = Literal["by-values", "publicly"]
-
-_WHOLE = Grid(step=1.0)
-
-
 def clip(release: Release, lower: float | None = None, upper: float | None = None) -> Release:
     """Return the release with every value clipped to public bounds.
 
@@ -134,7 +124,11 @@ def clip(release: Release, lower: float | None = None, upper: float | None = Non
         raise ArgumentError("upper", upper, f"must not be below lower = {lower!r}")
     if values.dtype.kind == "i" and any(isinstance(end, float) for end in (low, high)):
         values = values.astype(np.float64)
-    clipped = np.clip(values, _within(values, low), _within(values, high))
+    ends = [low, high]
+    if values.dtype.kind == "i":
+        # A bound that the type of the values cannot hold does the same as the end of the type.
+        ends = [None if end is None else min(max(end, LEAST), LARGEST) for end in ends]
+    clipped = np.clip(values, ends[0], ends[1])
     return adjust(release, clipped, Adjustment("clip", (("lower", low), ("upper", high))))
 
 
@@ -148,10 +142,10 @@ def round_values(release: Release) -> Release:
     >>> round_values(ggdp.Mechanism(noise).release([1.5, 2.25])).values.dtype
     dtype('int64')
     """
-    return adjust(release, _WHOLE.index(numbers_of(release)), Adjustment("round_values"))
+    return adjust(release, Grid(step=1.0).index(numbers_of(release)), Adjustment("round_values"))
 
 
-def drop(release: Release, cells: ArrayLike, *, chosen: Chosen = "by-values") -> Release:
+def drop(release: Release, cells: ArrayLike, *, chosen: Literal["by-values", "publicly"] = "by-values") -> Release:
     """Return the release without some cells, as a flat array of those that are left, in their order.
 
     Parameters
@@ -186,19 +180,29 @@ def drop(release: Release, cells: ArrayLike, *, chosen: Chosen = "by-values") ->
     """
     _require_release(release)
     _validate.choice(among=("by-values", "publicly"), chosen=chosen)
-    left = ~_mask(release.values.shape, cells).reshape(-1)
-    mechanism = release.mechanism
-    if isinstance(mechanism, NoiseRecord):
-        mechanism = replace(mechanism, law=_law_of(mechanism.law, release.values.shape, left))
+    shape, mechanism = release.values.shape, release.mechanism
+    try:
+        out = np.asarray(cells)
+    except ValueError:
+        raise ArgumentError("cells", type(cells).__name__, "must be one list of positions, or a mask") from None
+    left = np.ones(release.values.size, dtype=np.bool_)
+    if out.dtype != np.bool_:
+        if out.size and (out.dtype.kind not in "iu" or out.min() < 0 or out.max() >= left.size):
+            raise ArgumentError("cells", cells, f"must be positions from 0 to {left.size - 1}, or a mask")
+        left[out.astype(np.intp)] = False
+    elif out.shape != shape:
+        raise ArgumentError("cells", f"of shape {out.shape}", f"a mask must have the shape {shape} of the values")
+    else:
+        left = ~out.reshape(-1)
+    if isinstance(mechanism, NoiseRecord) and mechanism.law.bounds is not None and len(mechanism.law.bounds) > 1:
+        # The bounds of each coordinate go with its cells.
+        pairs = tuple(zip(mechanism.law.bounds, mechanism.law.index_bounds or (), strict=True))
+        kept = np.broadcast_to(np.arange(shape[-1]), shape).reshape(-1)[left].tolist() or [0]
+        bounds, indices = zip(*(pairs[k] for k in kept), strict=True)
+        mechanism = replace(mechanism, law=evolve(mechanism.law, bounds=bounds, index_bounds=indices))
     step = Adjustment("drop", (("chosen", chosen), ("of", left.size), ("left", int(left.sum()))))
-    return adjust(
-        release,
-        release.values.reshape(-1)[left],
-        step,
-        left=left,
-        mechanism=mechanism,
-        marginal=chosen == "publicly",
-    )
+    values = release.values.reshape(-1)[left]
+    return adjust(release, values, step, left=left, mechanism=mechanism, marginal=chosen == "publicly")
 
 
 def _require_release(release: object) -> None:
@@ -218,44 +222,6 @@ def _bound(end: object, name: str) -> int | float:
     """Return a bound as an integer where it is whole, so that integers stay integers."""
     number = _validate.finite(**{name: end})
     return int(end) if isinstance(end, numbers.Integral) else int(number) if number.is_integer() else number
-
-
-def _within(values: NDArray[Any], end: int | float | None) -> int | float | None:
-    """Return a bound that the type of the values can hold: beyond it, its own end does the same."""
-    if end is None or values.dtype.kind == "f":
-        return end
-    return min(max(end, LEAST), LARGEST)
-
-
-def _mask(shape: tuple[int, ...], cells: object) -> NDArray[np.bool_]:
-    """Return the cells to leave out, as a mask in the shape of the values."""
-    try:
-        chosen = np.asarray(cells)
-    except ValueError:
-        raise ArgumentError("cells", type(cells).__name__, "must be one list of positions, or a mask") from None
-    if chosen.dtype == np.bool_:
-        if chosen.shape != shape:
-            raise ArgumentError(
-                "cells", f"of shape {chosen.shape}", f"a mask must have the shape {shape} of the values"
-            )
-        return chosen
-    mask = np.zeros(shape, dtype=np.bool_)
-    if chosen.size and (chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= mask.size):
-        raise ArgumentError("cells", cells, f"must be positions from 0 to {mask.size - 1}, or a mask")
-    mask.reshape(-1)[chosen.astype(np.intp)] = True
-    return mask
-
-
-def _law_of(law: ErrorLaw, shape: tuple[int, ...], left: NDArray[np.bool_]) -> ErrorLaw:
-    """Return the law of the cells that are left: bounds of each coordinate go with their cells."""
-    if law.bounds is None or law.index_bounds is None or len(law.bounds) == 1:
-        return law
-    coordinate = np.broadcast_to(np.arange(shape[-1]), shape).reshape(-1)[left].tolist() or [0]
-    return evolve(
-        law,
-        bounds=tuple(law.bounds[k] for k in coordinate),
-        index_bounds=tuple(law.index_bounds[k] for k in coordinate),
-    )
 
 
 # Floats hold every whole number up to it, and sums of two such fit in 64 bits.
@@ -286,19 +252,17 @@ def normalise(release: Release, total: float) -> Release:
     >>> round(float(release.values.sum()), 6)
     1000.0
     """
-    asserted = _total(release, total)
-    values = numbers_of(release).astype(np.float64)
+    asserted, values = _total(release, total), release.values.astype(np.float64)
     # In parts of the largest value, so that the sum cannot overflow.
     largest = float(np.abs(values).max(initial=0.0)) or 1.0
     shares = values / largest
     found = math.fsum(shares.flat)
     if not found > 0.0:
-        raise ArgumentError(
-            "release",
-            "not shown",
+        expected = (
             "its values do not add up to a number above 0, so no factor scales them to a total; use project, or clip "
-            "first",
+            "first"
         )
+        raise ArgumentError("release", "not shown", expected)
     scaled = shares * (asserted / found)
     if not np.isfinite(scaled).all():
         raise ArgumentError("total", total, "scales values beyond the range of floats; use project, or clip first")
@@ -329,8 +293,7 @@ def project(release: Release, total: float) -> Release:
     >>> bool((release.values >= 0).all()), round(float(release.values.sum()), 6)
     (True, 1000.0)
     """
-    asserted = _total(release, total)
-    values = numbers_of(release).astype(np.float64)
+    asserted, values = _total(release, total), release.values.astype(np.float64)
     if values.size == 0 and asserted > 0.0:
         raise ArgumentError("total", total, "must be 0: the release has no cells")
     return adjust(release, _project_values(values, asserted), Adjustment("project", (("total", asserted),)))
@@ -387,18 +350,14 @@ def _total(release: Release, total: object) -> float:
     if asserted < 0.0:
         raise ArgumentError("total", total, "must not be negative")
     if release.neighbours != "replace-one":
-        raise ArgumentError(
-            "release",
-            f"under {release.neighbours} neighbours",
+        expected = (
             "a public total needs replace-one neighbours: adding or removing a person would change the total. "
-            "Calibrate with Sensitivity.histogram(neighbours='replace-one')",
+            "Calibrate with Sensitivity.histogram(neighbours='replace-one')"
         )
+        raise ArgumentError("release", f"under {release.neighbours} neighbours", expected)
     if any(step.name == "drop" for step in release.adjustments):
-        raise ArgumentError(
-            "release",
-            "with cells left out",
-            "the remaining cells have no public total; adjust all cells first, then drop",
-        )
+        expected = "the remaining cells have no public total; adjust all cells first, then drop"
+        raise ArgumentError("release", "with cells left out", expected)
     return asserted
 
 
@@ -431,10 +390,13 @@ def _fit_values(values: NDArray[np.int64], total: int, *, nonnegative: bool) -> 
         whole = values + every
         lost = np.zeros(values.size)
     left = total - _exact_sum(whole)
-    # Floats may be off by a few ones in large tables: `left` may pass the number of cells, or be negative.
+    # Floats may be off by a few ones in large tables: `left` may pass the number of cells, or be negative. While it is,
+    # the values add up to more than the total, which is not: some value is above 0, and each round takes at least one.
+    while nonnegative and left < 0:
+        largest = np.argsort(-whole, kind="stable")[: min(-left, int((whole > 0).sum()))]
+        whole[largest] -= 1
+        left += largest.size
     every, some = divmod(left, values.size)
-    if nonnegative and left < 0:
-        return _lower_largest(whole, -left)
     whole += every
     whole[np.argsort(-lost, kind="stable")[:some]] += 1
     return whole
@@ -443,12 +405,3 @@ def _fit_values(values: NDArray[np.int64], total: int, *, nonnegative: bool) -> 
 def _exact_sum(values: NDArray[np.int64]) -> int:
     """Return a sum that may not fit in 64 bits, of values that are not much larger than 2^53: by halves that do."""
     return (int((values >> 28).sum()) << 28) + int((values & ((1 << 28) - 1)).sum())
-
-
-def _lower_largest(values: NDArray[np.int64], by: int) -> NDArray[np.int64]:
-    """Return values with the largest of them lowered by ones, `by` of them in all."""
-    while by:
-        largest = np.argsort(-values, kind="stable")[: min(by, int((values > 0).sum()))]
-        values[largest] -= 1
-        by -= largest.size
-    return values

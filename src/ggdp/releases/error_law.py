@@ -6,7 +6,7 @@ g        step of the grid, 1 on the integers
 K        the integer noise
 m        the noisy index: index(s) + K, saturated at the ends of int64, or a draw within the bounds
 y        what is released: g m, rounded beyond 2^53 steps, and clipped to the bounds
-h        half-width in steps, `ggdp.releases.integer_intervals`
+h        half-width in steps, as below
 i        index of a hypothetical true value s, clamped to the bounds in steps
 e(m)     how far the float of m is moved when it is clipped to bounds that are off the grid
 =======  ==========================================================================================
@@ -30,79 +30,254 @@ of the grid was rounded to one; released values are clipped to the bound itself.
 and only the integers are used, since floats do not hold all of them beyond 2^53.
 
 The deviation of a released value from s, in steps and with rounding and clipping, is (m - i) + e(m) + (i - s). The
-first part has the moments of `ggdp.noise.bounded_integer_law`, the
-second is 0 but at an output or two next to a bound, the third is at most half a step and not random. On the integers
-only the first is there. These are floats: they describe and prove nothing.
+first part has the moments of `ggdp.noise.bounded_law`, the second is 0 but at an output or two next to a bound,
+the third is at most half a step and not random. On the integers only the first is there. These are floats: they
+describe and prove nothing.
+
+**Intervals for noisy integers** are the true values that an output does not reject, at a level:
+
+=======  ====================================================================================
+s, y     true value and output, integers; K the noise
+a        1 - level
+h        least integer with P(|K| <= h) >= level, for noise that does not depend on s
+d(s)     least integer with P(|X - s| <= d | s) >= level, for truncated noise X around s
+l, u     s - c0 and c1 - s, the distances of s to the bounds
+f(k)     exp(-(|k| / b)^p), the weight of the noise k
+Z(s)     sum of f(x - s) over the outputs x in the bounds
+w        length of the blocks of integers that are summed together, a power of two; 1 if few
+=======  ====================================================================================
+
+Claim (clamped noise). Let y = clamp(s + K), to the ends of int64 or to bounds, with s inside. Then s is in
+[y - h, y + h] with a probability of at least the level. Proof: s is its own clamp, and clamping moves no two numbers
+apart, so |y - s| <= |K|.
+
+Claim (truncated noise). The s with |y - s| <= d(s) are an interval around y, and cover the true value with a
+probability of at least the level; with any smaller d(s) they would not, at that s. Proof: cover is the definition of
+d. For the interval it is enough that d(s - 1) <= d(s) + 1, since then s + d(s) does not fall as s grows, and by
+reflection neither does s - d(s). Write d for d(s). Outputs more than d + 1 away from s - 1 are those above s + d and
+those below s - 2 - d. The first have no more probability at s - 1 than at s: the ratio f(x - s) / f(x - s + 1) rises
+with x, since f is log-concave, so X grows stochastically with s. The others had N/Z at s, N the sum of f(k) over
+d < k <= l. At s - 1 they have (N - f(d + 1) - f(l)) / (Z - f(l) + f(u + 1)), or 0 if l <= d + 1. That is at most N/Z,
+for Z (f(d + 1) + f(l)) >= N f(l).
+
+The interval always holds y. (The test with equal tails, inverted, would leave no true value at all for the outermost
+a/2 of the outputs around a bound.)
+
+Claim (largest d). d(s) is largest at a bound or in the middle. Proof: let d be the larger of these two. With n(x) the
+sum of f(k) over d < k <= x and H(x) that over 1 <= k <= x, the probability of more than d around s is q = (n(l) + n(u))
+/ (1 + H(l) + H(u)). If u <= d < l, it is at most n(l) / (1 + H(l)), which rises with l up to that at the bound. If both
+distances exceed d, q = x / (1 + 2 H(d) + x) with x = n(l) + n(u), which is largest in the middle, since n is concave.
+
+Rounding: outwards. P(|K| > h) is enclosed in balls. Sums of truncated noise are floats with a relative error below
+1e-12, and an s is left out only where its probability is below a by 1e-11 of itself and of the sum it is a difference
+of. Blocks of more than one integer are summed from above where they count against s, and from below in Z, f being
+monotone on them: that costs a few w, each a millionth of the reach of the noise.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
+from flint import arb
+from numpy.typing import ArrayLike, NDArray
 
 from ggdp import _validate
 from ggdp._records import checked
 from ggdp._rounding import rounded_up
 from ggdp.errors import ArgumentError
-from ggdp.noise.bounded_integer_law import BoundedIntegerErrors
-from ggdp.noise.generalized_gaussian import checked_order, checked_scale
-from ggdp.noise.integer_law import IntegerGeneralizedGaussian
+from ggdp.noise.bounded_law import BoundedIntegerErrors, running_sums, weights
+from ggdp.noise.entropy import Integers
+from ggdp.noise.generalized_gaussian import Floats, checked_order, checked_scale
+from ggdp.noise.integer_law import IntegerGeneralizedGaussian, least_with_tail
 from ggdp.privacy.grid import LARGEST, LEAST, Grid, exact_numbers
-from ggdp.releases.integer_intervals import (
-    indices_behind,
-    indices_within,
-    noise_half_width,
-    outward,
-    saturating_ends,
-    truncated_test,
-)
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+Range: TypeAlias = "tuple[Integers, Integers]"
 
-    from numpy.typing import ArrayLike, NDArray
+# What lies beyond e^-80 is below 1e-34 of Z, and a is above 1e-16.
+_DEPTH = 80.0
+_MOST_BLOCKS = 1 << 20
+_MARGIN = 1e-11
+_MANY = 16
+# Floats hold every integer up to the first, and every half below the second.
+_EXACT, _HALF_EXACT = 2.0**53, 2.0**52
 
-    from ggdp.noise.generalized_gaussian import Floats
-    from ggdp.releases.integer_intervals import Range
+
+@lru_cache(maxsize=64)
+def noise_half_width(order: float, scale: float, level: float) -> int:
+    """Return h, the least integer with P(|K| <= h) >= level; the next one where no precision tells."""
+    return least_with_tail(order, scale, lambda: (1 - arb(level)) / 2, at_least=1) - 1
+
+
+@lru_cache(maxsize=64)
+def simultaneous_half_width(order: float, scale: float, level: float, cells: int) -> int:
+    """Return the least integer h with P(|K| <= h)^cells >= level: the noise of all cells is within it at that level.
+
+    The probability 1 - level^(1/cells) that a cell may go beyond h is made in balls, where it keeps its digits; as a
+    float level^(1/cells) would have lost them with many cells.
+    """
+    return least_with_tail(order, scale, lambda: -(arb(level).log() / cells).expm1() / 2, at_least=1) - 1
+
+
+def indices_behind(noisy: Floats, grid: Grid) -> Range:
+    """Return the least and the largest noisy index behind floats that were not clipped.
+
+    Below 2^53 steps there is one; beyond, the product of index and step was rounded, to a float whose neighbours are
+    the products of indices on either side.
+    """
+    index = grid.index(noisy)
+    with np.errstate(over="ignore"):
+        far = np.abs(noisy) >= _EXACT * grid.step
+    if not far.any():
+        return index, index
+    first, last = (grid.index(np.nextafter(noisy, towards)) for towards in (-math.inf, math.inf))
+    return np.where(far, first, index), np.where(far, last, index)
+
+
+def indices_within(noisy: Floats, grid: Grid, indices: tuple[int, int], bounds: tuple[float, float]) -> Range:
+    """Return the same for floats that were clipped to bounds: one at a bound may come from any index beyond it."""
+    index = grid.index(noisy)
+    at_lower, at_upper = noisy <= bounds[0], noisy >= bounds[1]
+    if not (at_lower.any() or at_upper.any()):
+        return index, index
+    (low, high), (lower, upper) = indices, (Fraction(end) / Fraction(grid.step) for end in bounds)
+    first = np.where(at_lower, low, np.where(at_upper, min(math.ceil(upper), high), index))
+    last = np.where(at_upper, high, np.where(at_lower, max(math.floor(lower), low), index))
+    return first, last
+
+
+def saturating_ends(first: Integers, last: Integers, h: int) -> Range:
+    """Return first - h and last + h, with the ends of int64 where they lie beyond."""
+    if h > LARGEST:
+        return np.full_like(first, LEAST), np.full_like(last, LARGEST)
+    return np.maximum(first, LEAST + h) - h, np.minimum(last, LARGEST - h) + h
+
+
+def outward(index: Integers, step: float, sign: int) -> Floats:
+    """Return (index + sign / 2) step, rounded away in the direction of the sign; infinite at the end of int64 there.
+
+    An index at an end stands for all beyond it. Below 2^52 the half is exact; above, an index and the half are rounded
+    by less than the ulp that is then added.
+    """
+    edge = index.astype(np.float64) + 0.5 * sign
+    edge = np.where(np.abs(edge) >= _HALF_EXACT, np.nextafter(edge, sign * math.inf), edge)
+    with np.errstate(over="ignore"):
+        edge = edge * step
+    return np.where(index == (LARGEST if sign > 0 else LEAST), sign * math.inf, edge)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TruncatedTest:
+    """Sums of the weights of truncated noise over blocks of integers, and the test of a true value by an output."""
+
+    shift: int  # the w of the module is 2^shift
+    beyond: Floats  # at i, the sum of f from block i on, from above
+    within: Floats  # at i, the sum of f over the blocks before i, from below
+
+    def ends(self, first: Integers, last: Integers, bounds: tuple[int, int], level: float) -> Range:
+        """Return the least true value that `first` does not reject, and the largest that `last` does not.
+
+        The outputs come in increasing order.
+        """
+        (lower, upper), a = bounds, 1.0 - level
+        # The mirror image of what is behind `first`: s to lower + upper - s.
+        mirrored = self._first((lower + upper - last)[::-1], lower, upper, a)[::-1]
+        return self._first(first, lower, upper, a), lower + upper - mirrored
+
+    def half_width(self, width: int, level: float) -> int:
+        """Return the largest d(s) over all true values, w - 1 more at most."""
+        below = np.array([0, width // 2], dtype=np.int64)
+        above = width - below
+        farthest = np.maximum(below, above)
+        bad = np.minimum(farthest >> self.shift, self.beyond.size) + 1
+        bad = self._first_rejected(np.zeros_like(bad), bad, lambda t: self._rejects(t, below, above, 1.0 - level))
+        return int(np.minimum((bad << self.shift) - 1, farthest).max())
+
+    def _first(self, y: Integers, lower: int, upper: int, a: float) -> Integers:
+        """Return the least s within the bounds that does not reject y, for outputs in increasing order."""
+        reach = self.beyond.size << self.shift
+        inner = (lower + 2 * reach, upper - reach)
+        start, stop = np.searchsorted(y, inner).tolist() if inner[0] < inner[1] else (0, 0)
+        if stop - start < _MANY:
+            return self._least(y, lower, upper, a)
+        # So far from both bounds, the law around every s in question is the same.
+        some = np.concatenate((y[: start + 1], y[stop:]))
+        found = self._least(some, lower, upper, a)
+        shifted = y[start:stop] - (y[start] - found[start])
+        return np.concatenate((found[:start], shifted, found[start + 1 :]))
+
+    def _least(self, y: Integers, lower: int, upper: int, a: float) -> Integers:
+        """Return the same by bisection over the distance in blocks.
+
+        What an output rejects, all beyond it reject, so that many outputs are begun from the answers to a few.
+        """
+        good = np.zeros_like(y)
+        bad = np.minimum((y - lower) >> self.shift, self.beyond.size) + 1
+        if y.size > _MANY:
+            few = self._least(np.append(y[::_MANY], y[-1]), lower, upper, a)
+            place = np.arange(y.size) // _MANY
+            bad = np.minimum(bad, ((y - few[place]) >> self.shift) + 1)
+            good = np.clip(((y - few[place + 1]) >> self.shift) - 1, 0, bad - 1)
+        bad = self._first_rejected(good, bad, lambda t: self._rejects(t, y - t - lower, upper - y + t, a))
+        return np.asarray(np.maximum(y - (bad << self.shift) + 1, lower))
+
+    def _first_rejected(
+        self, good: Integers, bad: Integers, rejects: Callable[[Integers], NDArray[np.bool_]]
+    ) -> Integers:
+        """Return the least distances in blocks, above `good` and at most `bad`, that are rejected."""
+        while np.any(bad - good > 1):
+            middle = (good + bad) >> 1
+            # Where the search has ended, the distance may be 0: there nothing is asked.
+            found = rejects(middle << self.shift)
+            good, bad = np.where(found, good, middle), np.where(found, middle, bad)
+        return bad
+
+    def _rejects(self, t: Integers, below: Integers, above: Integers, a: float) -> NDArray[np.bool_]:
+        """Return whether P(|X - s| >= t) <= a is proved, for multiples t > 0 of w, at these distances to the bounds."""
+        last = self.beyond.size - 1
+        near = self.beyond[np.minimum(t >> self.shift, last)]
+        outside = 2.0 * near
+        total = np.full(t.shape, -1.0)
+        for distance in (below, above):
+            outside -= np.minimum(near, self.beyond[np.minimum((distance >> self.shift) + 1, last)])
+            total += self.within[np.minimum((distance + 1) >> self.shift, last)]
+        return np.asarray(outside + _MARGIN * near <= a * (1.0 - _MARGIN) * total)
+
+
+@lru_cache(maxsize=2)
+def truncated_test(order: float, scale: float, width: int) -> TruncatedTest:
+    """Return the test for bounds of at most this width."""
+    reach = int(min(width, scale * _DEPTH ** (1.0 / order) + 2.0))
+    shift = ((reach - 1) // _MOST_BLOCKS).bit_length()
+    blocks = (reach >> shift) + 2
+    start = np.arange(blocks, dtype=np.float64) * 2.0**shift
+    terms = weights(order, scale, start) * 2.0**shift
+    # A block of several integers is at least its length times the weight of the next block's first.
+    least = terms if shift == 0 else np.append(terms[1:], 0.0)
+    return TruncatedTest(shift=shift, beyond=running_sums(terms[::-1])[::-1], within=running_sums(least))
 
 
 _FARTHEST = 1 << 61
 _HALF = Fraction(1, 2)
-# A bound lies within so many steps of the one it was rounded to.
-CLIPPED_WITHIN = 2
 
 
 class Coordinate(NamedTuple):
-    """Bounds of one coordinate, in steps and in the unit of the data."""
+    """Bounds of one coordinate."""
 
-    indices: tuple[int, int]
-    bounds: tuple[float, float]
+    indices: tuple[int, int]  # in steps
+    bounds: tuple[float, float]  # of the output, in the unit of the data
+    ends: tuple[float, float]  # of the output, in steps too but anywhere
 
     @property
     def width(self) -> int:
         """Width in steps."""
         return self.indices[1] - self.indices[0]
-
-
-def checked_bounds(
-    index_bounds: object, bounds: object, step: float | None
-) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[float, float], ...]]:
-    """Return bounds in steps and in the unit of the data, as many of each; the latter from the former by default."""
-    indices = tuple(_indices(pair) for pair in _validate.non_empty(index_bounds=index_bounds))
-    unit = Fraction(step or 1)
-    if bounds is None:
-        return indices, tuple((float(low * unit), float(high * unit)) for low, high in indices)
-    given = tuple(_validate.interval(bounds=pair) for pair in _validate.non_empty(bounds=bounds))
-    if len(given) != len(indices) or not all(
-        _matches(pair, ends, step) for pair, ends in set(zip(indices, given, strict=True))
-    ):
-        raise ArgumentError("bounds", bounds, "do not match index_bounds, in steps")
-    return indices, given
 
 
 def _matches(indices: tuple[int, int], bounds: tuple[float, float], step: float | None) -> bool:
@@ -149,49 +324,25 @@ def places(name: str, shape: tuple[int, ...], coordinates: list[Coordinate]) -> 
 Measure: TypeAlias = "Callable[[Floats, Floats, Floats, Floats], Floats]"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoundedDeviation:
-    """The error of one coordinate with bounds."""
+def _largest_bias(mean: Floats, _: Floats, least: Floats, most: Floats) -> Floats:
+    return np.maximum(np.abs(mean + least), np.abs(mean + most))
 
-    errors: BoundedIntegerErrors  # moments of the bounded integer noise
-    # Bounds in steps.
-    first: int
-    last: int
-    # Bounds of the output, in steps too but anywhere.
-    lower: float
-    upper: float
-    rounding: float  # the most that rounding moves a true value: 1/2, or 0 on the integers
 
-    def around(self, index: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Return mean and standard deviation of the output less the index of the true value, within the bounds."""
-        below = index - self.first
-        found = self.errors.moments(below)
-        mean, variance = found.bias, found.variance
-        for m, moved in self._clipped():
+def _moments_around(index: Integers, coordinate: Coordinate, errors: BoundedIntegerErrors) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of the output less the index of the true value, within the bounds."""
+    first, last = coordinate.indices
+    below = index - first
+    found = errors.moments(below)
+    mean, variance = found.bias, found.variance
+    # A bound lies within two steps of the one it was rounded to, so that other indices are not clipped.
+    for m in sorted({first, first + 1, last - 1, last}):
+        moved = min(max(float(m), coordinate.ends[0]), coordinate.ends[1]) - m
+        if moved != 0.0:
             # Mean and variance of X + e, where e is `moved` at one value of X, of probability q.
-            q = self.errors.mass(below, m - self.first)
+            q = errors.mass(below, m - first)
             variance = variance + moved * q * (2.0 * (m - index - mean) + moved * (1.0 - q))
             mean = mean + moved * q
-        return mean, np.sqrt(np.maximum(variance, 0.0))
-
-    def _clipped(self) -> list[tuple[int, float]]:
-        """Return the indices whose float is clipped, and how far."""
-        near = {self.first + k for k in range(CLIPPED_WITHIN)} | {self.last - k for k in range(CLIPPED_WITHIN)}
-        moves = {m: min(max(float(m), self.lower), self.upper) - m for m in sorted(near)}
-        return [(m, moved) for m, moved in moves.items() if moved != 0.0 and self.first <= m <= self.last]
-
-    def largest(self, measure: Measure) -> float:
-        """Return the largest of a measure over all true values within the bounds."""
-
-        def at(below: NDArray[np.int64]) -> Floats:
-            index = below + self.first
-            # Of the values that are rounded to this index, those within the bounds.
-            most = np.minimum(index - self.lower, self.rounding)
-            least = np.maximum(index - self.upper, -self.rounding)
-            mean, deviation = self.around(index)
-            return np.where(most >= least, measure(mean, deviation, least, most), -math.inf)
-
-        return self.errors.largest(at)
+    return mean, np.sqrt(np.maximum(variance, 0.0))
 
 
 Ends: TypeAlias = "tuple[NDArray[Any], NDArray[Any]]"
@@ -250,7 +401,14 @@ class ErrorLaw:
         _validate.choice(bounding=self.bounding, among=("truncated", "boundary-inflated"))
         if self.clamp is not None:
             raise ArgumentError("clamp", self.clamp, "is for noise without bounds")
-        indices, ends = checked_bounds(self.index_bounds, self.bounds, self.step)
+        unit, given = Fraction(self.step or 1), self.bounds
+        indices = tuple(_indices(pair) for pair in _validate.non_empty(index_bounds=self.index_bounds))
+        ends = tuple((float(low * unit), float(high * unit)) for low, high in indices)
+        if given is not None:
+            ends = tuple(_validate.interval(bounds=pair) for pair in _validate.non_empty(bounds=given))
+            pairs = set(zip(indices, ends, strict=False))
+            if len(ends) != len(indices) or not all(_matches(*pair, self.step) for pair in pairs):
+                raise ArgumentError("bounds", given, "do not match index_bounds, in steps")
         # The default of the one depends on the other.
         object.__setattr__(self, "index_bounds", indices)
         object.__setattr__(self, "bounds", ends)
@@ -274,7 +432,7 @@ class ErrorLaw:
         Notes
         -----
         Claim: before the noise is drawn, the interval will cover the true value with at least the level, whatever the
-        true value is. The proofs are in this module and in `ggdp.releases.integer_intervals`. Rounding: outwards.
+        true value is. The proofs are in this module. Rounding: outwards.
 
         Examples
         --------
@@ -282,17 +440,41 @@ class ErrorLaw:
         >>> [ends.tolist() for ends in law.intervals([0.5, 10.0], level=0.9)]
         [[0.0, 7.625], [2.875, 10.0]]
         """
-        level = _level(level)
-        values = self._released(noisy)
+        level, values = _level(level), np.asarray(noisy)
+        kinds, dtype = ("iu", np.int64) if self.step is None else ("iuf", np.float64)
+        if values.size and (values.dtype.kind not in kinds or (dtype == np.int64 and values.max() > LARGEST)):
+            raise ArgumentError("noisy", f"of type {values.dtype}", f"{_RAW}: {np.dtype(dtype)}")
+        values = values.astype(dtype) if values.size else np.empty(values.shape, dtype)
+        if dtype == np.float64 and np.isnan(values).any():
+            raise ArgumentError("noisy", math.nan, _RAW)
         if self.bounding is None:
-            h = noise_half_width(self.order, self.scale, level)
-            return self._in_unit(*self._unclamped(*saturating_ends(*self._indices(values), h)))
+            first = last = values
+            if self.step is not None:
+                self._require_on_grid(values)
+                first, last = indices_behind(values, self._grid())
+            first, last = saturating_ends(first, last, noise_half_width(self.order, self.scale, level))
+            if self.clamp is not None:
+                # Infinite where an end reaches the value that true values were clamped to.
+                first = np.where(first <= -self.clamp, LEAST, first)
+                last = np.where(last >= self.clamp, LARGEST, last)
+            return self._in_unit(first, last)
         lower, upper = np.empty_like(values), np.empty_like(values)
         coordinates = self._coordinates()
         widest = max(coordinate.width for coordinate in coordinates)
         for place, coordinate in places("noisy", values.shape, coordinates):
             outputs, back = np.unique(values[place], return_inverse=True)
-            ends = self._in_unit(*self._bounded_ends(outputs, coordinate, widest, level))
+            (least, most), indices = coordinate.bounds, coordinate.indices
+            if outputs.size and (outputs[0] < least or outputs[-1] > most):
+                raise ArgumentError("noisy", f"beyond the bounds {coordinate.bounds!r}", _RAW)
+            first = last = outputs
+            if self.step is not None:
+                self._require_on_grid(outputs[(outputs > least) & (outputs < most)])
+                first, last = indices_within(outputs, self._grid(), indices, coordinate.bounds)
+            if self.bounding == "truncated":
+                first, last = truncated_test(self.order, self.scale, widest).ends(first, last, indices, level)
+            else:
+                first, last = saturating_ends(first, last, noise_half_width(self.order, self.scale, level))
+            ends = self._in_unit(np.clip(first, *indices), np.clip(last, *indices))
             shape = values[place].shape
             lower[place], upper[place] = (np.clip(end, *coordinate.bounds)[back].reshape(shape) for end in ends)
         return lower, upper
@@ -338,8 +520,8 @@ class ErrorLaw:
         array([ 0. , -0.1, -0.2])
         """
         if true is None:
-            return self._largest(lambda mean, _, least, most: np.maximum(np.abs(mean + least), np.abs(mean + most)))
-        return self._at(true, lambda bias, _: bias)
+            return self._largest(_largest_bias)
+        return self._at(true, lambda mean, _, shift, __: mean + shift)
 
     def standard_error(self, true: ArrayLike | None = None) -> float | Floats:
         """Return the standard deviation of the released value, at hypothetical true values or the largest.
@@ -352,9 +534,7 @@ class ErrorLaw:
         >>> law.standard_error([0, 5]).round(6).tolist(), round(law.standard_error(), 6)
         ([1.353881, 1.983284], 1.983284)
         """
-        if true is None:
-            return self._largest(lambda _mean, deviation, _least, _most: deviation)
-        return self._at(true, lambda _, deviation: deviation)
+        return self._at(true, lambda _mean, deviation, _least, _most: deviation)
 
     def root_mean_square_error(self, true: ArrayLike | None = None) -> float | Floats:
         """Return the root mean square of the error, bias included, at hypothetical true values or the largest.
@@ -367,13 +547,9 @@ class ErrorLaw:
         >>> law.root_mean_square_error(20) > 11
         True
         """
-        if true is None:
-            return self._largest(
-                lambda mean, deviation, least, most: np.hypot(
-                    deviation, np.maximum(np.abs(mean + least), np.abs(mean + most))
-                )
-            )
-        return self._at(true, lambda bias, deviation: np.hypot(bias, deviation))
+        return self._at(
+            true, lambda mean, deviation, *shift: np.hypot(deviation, _largest_bias(mean, deviation, *shift))
+        )
 
     def _grid(self) -> Grid:
         return Grid(step=self.step or 1.0)
@@ -381,34 +557,9 @@ class ErrorLaw:
     def _coordinates(self) -> list[Coordinate]:
         assert self.index_bounds is not None
         assert self.bounds is not None
-        ends = self.index_bounds if self.step is None else self.bounds
-        return [Coordinate(*pair) for pair in zip(self.index_bounds, ends, strict=True)]
-
-    def _released(self, noisy: ArrayLike) -> NDArray[Any]:
-        """Return released values as an array of the type that this law releases."""
-        values = np.asarray(noisy)
-        kinds, dtype = ("iu", np.int64) if self.step is None else ("iuf", np.float64)
-        if values.size == 0:
-            return np.empty(values.shape, dtype=dtype)
-        if values.dtype.kind not in kinds or (dtype == np.int64 and values.max() > LARGEST):
-            raise ArgumentError("noisy", f"of type {values.dtype}", f"{_RAW}: {np.dtype(dtype)}")
-        values = values.astype(dtype)
-        if dtype == np.float64 and np.isnan(values).any():
-            raise ArgumentError("noisy", math.nan, _RAW)
-        return values
-
-    def _indices(self, values: NDArray[Any]) -> Range:
-        """Return the least and the largest noisy index behind values that were not clipped."""
-        if self.step is None:
-            return values, values
-        self._require_on_grid(values)
-        return indices_behind(values, self._grid())
-
-    def _unclamped(self, first: NDArray[np.int64], last: NDArray[np.int64]) -> Range:
-        """Return the ends, infinite where they reach the value that true values were clamped to."""
-        if self.clamp is None:
-            return first, last
-        return np.where(first <= -self.clamp, LEAST, first), np.where(last >= self.clamp, LARGEST, last)
+        bounds, step = self.index_bounds if self.step is None else self.bounds, self._grid().step
+        pairs = zip(self.index_bounds, bounds, strict=True)
+        return [Coordinate(indices, ends, (ends[0] / step, ends[1] / step)) for indices, ends in pairs]
 
     def _require_on_grid(self, values: Floats) -> None:
         with np.errstate(over="ignore", under="ignore"):
@@ -416,69 +567,72 @@ class ErrorLaw:
         if np.any(np.rint(steps) != steps):
             raise ArgumentError("noisy", f"off the grid of step {self.step!r}", _RAW)
 
-    def _bounded_ends(self, values: NDArray[Any], coordinate: Coordinate, widest: int, level: float) -> Range:
-        """Return indices that cover the index of the true value, for outputs in increasing order."""
-        lower, upper = coordinate.bounds
-        if values.size and (values[0] < lower or values[-1] > upper):
-            raise ArgumentError("noisy", f"beyond the bounds {coordinate.bounds!r}", _RAW)
-        first, last = values, values
-        if self.step is not None:
-            self._require_on_grid(values[(values > lower) & (values < upper)])
-            first, last = indices_within(values, self._grid(), coordinate.indices, coordinate.bounds)
-        if self.bounding == "truncated":
-            return truncated_test(self.order, self.scale, widest).ends(first, last, coordinate.indices, level)
-        ends = saturating_ends(first, last, noise_half_width(self.order, self.scale, level))
-        return np.clip(ends[0], *coordinate.indices), np.clip(ends[1], *coordinate.indices)
-
-    def _in_unit(self, first: NDArray[np.int64], last: NDArray[np.int64]) -> Ends:
+    def _in_unit(self, first: Integers, last: Integers) -> Ends:
         """Return the ends in the unit of the data, with the rounding to the grid that came before the noise."""
         if self.step is None:
             return first, last
         return outward(first, self.step, -1), outward(last, self.step, 1)
 
-    def _at(self, true: ArrayLike, measure: Callable[[Floats, Floats], Floats]) -> float | Floats:
-        """Return a function of bias and standard deviation at hypothetical true values."""
-        given, step = _hypothetical(true, whole=self.step is None), self._grid().step
-        index = self._grid().index(given)
-        bias, deviation = np.zeros(given.shape), np.empty(given.shape)
+    def _at(self, true: ArrayLike | None, measure: Measure) -> float | Floats:
+        """Return a measure at hypothetical true values, or the largest over all of them.
+
+        Errors do not quote the values, since they might be real.
+        """
+        if true is None:
+            return self._largest(measure)
+        try:
+            given = exact_numbers(true)
+        except ArgumentError:
+            raise ArgumentError("true", "not numbers", "must be numbers, or an array of them") from None
+        if self.step is None and given.dtype.kind not in "iu":
+            raise ArgumentError("true", f"of type {given.dtype}", "must be integers, as this noise is on the integers")
+        if given.dtype.kind == "f" and not np.isfinite(given).all():
+            raise ArgumentError("true", "not finite", "must be finite")
+        try:
+            numbers = given.astype(np.float64)
+        except OverflowError:
+            # Python's integers may be too large for one.
+            raise ArgumentError("true", "beyond all floats", "must fit in a 64-bit float") from None
+        grid = self._grid()
+        index = grid.index(given)
+        mean, deviation = np.zeros(given.shape), np.empty(given.shape)
         if self.bounding is None:
-            deviation[...] = self._noise().std
+            deviation[...] = IntegerGeneralizedGaussian(order=self.order, scale=self.scale).std
             index = index if self.clamp is None else np.clip(index, -self.clamp, self.clamp)
         else:
             for place, coordinate in places("true", given.shape, self._coordinates()):
                 index[place] = np.clip(index[place], *coordinate.indices)
-                bias[place], deviation[place] = self._deviation(coordinate).around(index[place])
+                mean[place], deviation[place] = _moments_around(index[place], coordinate, self._errors(coordinate))
         with np.errstate(over="ignore", under="ignore"):
-            bias += index - _floats(given) / step
-            result = measure(bias, deviation) * step
+            shift = index - numbers / grid.step
+            result = measure(mean, deviation, shift, shift) * grid.step
         return result if given.ndim else float(result)
 
     def _largest(self, measure: Measure) -> float:
         """Return the largest of a measure over all true values and coordinates."""
-        step = self._grid().step
+        step, rounding = self._grid().step, 0.0 if self.step is None else 0.5
         if self.bounding is None:
-            moments = (0.0, self._noise().std, -self._rounding(), self._rounding())
-            return float(measure(*(np.array(moment) for moment in moments))) * step
-        distinct = dict.fromkeys(self._coordinates())
-        return max(self._deviation(coordinate).largest(measure) for coordinate in distinct) * step
+            deviation = IntegerGeneralizedGaussian(order=self.order, scale=self.scale).std
+            return float(measure(*(np.array(moment) for moment in (0.0, deviation, -rounding, rounding)))) * step
 
-    def _rounding(self) -> float:
-        return 0.0 if self.step is None else 0.5
+        def largest(coordinate: Coordinate) -> float:
+            errors = self._errors(coordinate)
 
-    def _noise(self) -> IntegerGeneralizedGaussian:
-        return IntegerGeneralizedGaussian(order=self.order, scale=self.scale)
+            def at(below: Integers) -> Floats:
+                index = below + coordinate.indices[0]
+                # Of the values that are rounded to this index, those within the bounds.
+                most = np.minimum(index - coordinate.ends[0], rounding)
+                least = np.maximum(index - coordinate.ends[1], -rounding)
+                mean, deviation = _moments_around(index, coordinate, errors)
+                return np.where(most >= least, measure(mean, deviation, least, most), -math.inf)
 
-    def _deviation(self, coordinate: Coordinate) -> BoundedDeviation:
+            return errors.largest(at)
+
+        return max(largest(coordinate) for coordinate in dict.fromkeys(self._coordinates())) * step
+
+    def _errors(self, coordinate: Coordinate) -> BoundedIntegerErrors:
         assert self.bounding is not None
-        step = self._grid().step
-        return BoundedDeviation(
-            errors=BoundedIntegerErrors(self.order, self.scale, coordinate.width, self.bounding),
-            first=coordinate.indices[0],
-            last=coordinate.indices[1],
-            lower=coordinate.bounds[0] / step,
-            upper=coordinate.bounds[1] / step,
-            rounding=self._rounding(),
-        )
+        return BoundedIntegerErrors(self.order, self.scale, coordinate.width, self.bounding)
 
 
 def _level(level: object) -> float:
@@ -486,24 +640,3 @@ def _level(level: object) -> float:
     if not 0.0 < number < 1.0:
         raise ArgumentError("level", level, "must be above 0 and below 1, such as 0.95")
     return number
-
-
-def _floats(given: NDArray[Any]) -> Floats:
-    """Return numbers as floats; Python's integers may be too large for one."""
-    try:
-        return given.astype(np.float64)
-    except OverflowError:
-        raise ArgumentError("true", "beyond all floats", "must fit in a 64-bit float") from None
-
-
-def _hypothetical(true: ArrayLike, *, whole: bool) -> NDArray[Any]:
-    """Return hypothetical true values as an array; an error does not quote them, since they might be real."""
-    try:
-        given = exact_numbers(true)
-    except ArgumentError:
-        raise ArgumentError("true", "not numbers", "must be numbers, or an array of them") from None
-    if whole and given.dtype.kind not in "iu":
-        raise ArgumentError("true", f"of type {given.dtype}", "must be integers, as this noise is on the integers")
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise ArgumentError("true", "not finite", "must be finite")
-    return given

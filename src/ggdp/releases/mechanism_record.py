@@ -39,26 +39,21 @@ Rounding: outwards; h and h_N are decided in balls.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import asdict, evolve, field, frozen
+from numpy.typing import ArrayLike
 
 from ggdp import _validate
 from ggdp._records import checked
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError
+from ggdp.privacy import Guarantee, Neighbours
 from ggdp.privacy.grid import LARGEST
+from ggdp.proofs.certificate import Certificate
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
-from ggdp.releases.integer_intervals import noise_half_width, simultaneous_half_width
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from ggdp.calibration import Certificate
-    from ggdp.privacy import Guarantee, Neighbours
-    from ggdp.releases.error_law import Ends, ErrorLaw
-
+from ggdp.releases.error_law import Ends, ErrorLaw, noise_half_width, simultaneous_half_width
 
 # The default level of intervals.
 LEVEL = 0.95
@@ -235,7 +230,7 @@ class Threshold:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the threshold as plain values, ready for JSON."""
-        return {"value": self.value, "cells": self.cells, "false_cells": self.false_cells}
+        return asdict(self)
 
     def last_maybe_empty(self, law: ErrorLaw, level: float) -> int:
         """Return L, the largest noisy count whose interval is made to hold 0."""
@@ -271,30 +266,10 @@ def apply_threshold(record: NoiseRecord, threshold: Threshold) -> NoiseRecord:
 
 
 def thresholded_intervals(law: ErrorLaw, threshold: Threshold, noisy: ArrayLike, level: float) -> Ends:
-    """Return intervals for the true counts of cells that are shown.
+    """Return intervals for the true counts of cells that are shown; their noise is on the integers, without bounds.
 
-    Parameters
-    ----------
-    law : ErrorLaw
-        Noise on the integers without bounds.
-    threshold : Threshold
-        Cells with a noisy count at or above it are shown.
-    noisy : array_like of int
-        Noisy counts of the cells that are shown.
-    level : float
-        Above 0 and below 1.
-
-    Notes
-    -----
     Claim: each covers its true count with a probability of at least the level given that the cell is shown; proved in
     the module. Rounding: outwards.
-
-    Examples
-    --------
-    >>> from ggdp.releases.error_law import ErrorLaw
-    >>> law, noisy = ErrorLaw(order=1, scale=1.0), np.array([15, 18, 19])
-    >>> [ends.tolist() for ends in thresholded_intervals(law, Threshold(value=15), noisy, 0.95)]
-    [[0, 0, 16], [18, 21, 22]]
     """
     lower, upper = law.intervals(noisy, level)
     empty_too = np.asarray(noisy) <= threshold.last_maybe_empty(law, level)

@@ -1,4 +1,4 @@
-"""A release: noisy values, their guarantee, and how they were made.
+"""A release: noisy values, their guarantee, how they were made, and the manifest that says so.
 
 A release holds only what may be published, never true values: a mechanism passes its output and
 public facts. Only a mechanism can attach a guarantee (`make_release`), and only the functions of
@@ -18,6 +18,10 @@ lower, upper     95 % interval for the true value, from the raw noisy value
 
 The values of a selection are names, with no noise on them: their table has the column ``value`` alone.
 
+Its manifest has the goal, the guarantee, the mechanism, and a paragraph for readers. Nothing in it is computed from the
+data except through the mechanism. Its shape is fixed by a JSON Schema that is shipped beside this module and named in
+every manifest, with a version that grows when the shape changes.
+
 A ledger records a release before it exists: the mechanism, and the statement of the manifest.
 """
 
@@ -25,42 +29,38 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import version
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from attrs import Converter, field, frozen
 from attrs.converters import optional
 from flint import arb
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ggdp import _validate
 from ggdp._balls import BALLS, upper_float, working_precision
+from ggdp._rounding import rounded_text, rounded_up_text
+from ggdp.accounting.composition import SCHEMA
 from ggdp.errors import ArgumentError, MissingExtraError
-from ggdp.ledger.charge_request import ChargeRequest
-from ggdp.releases.mechanism_record import LEVEL, NoiseRecord, thresholded_intervals
-from ggdp.releases.release_manifest import manifest_of
+from ggdp.ledger.charging import ChargeRequest
+from ggdp.privacy import Guarantee, Neighbours
+from ggdp.releases.mechanism_record import LEVEL, MechanismRecord, NoiseRecord, thresholded_intervals
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
     import polars as pl
     import pyarrow as pa
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from ggdp.ledger import EntryReference
-    from ggdp.privacy import Guarantee, Neighbours
     from ggdp.proofs.losses import CountedLoss
     from ggdp.releases.adjustments import Adjustment
     from ggdp.releases.error_law import ErrorLaw
-    from ggdp.releases.mechanism_record import MechanismRecord
-
-
-# More than twice the bits of a float.
-_PRECISION = 128
-
-_SHOWN_VALUES = 6
 
 
 class Interval(NamedTuple):
@@ -70,28 +70,17 @@ class Interval(NamedTuple):
     upper: NDArray[Any]
 
 
-def sealed(values: NDArray[Any]) -> NDArray[Any]:
+def seal(values: NDArray[Any]) -> NDArray[Any]:
     """Return the values as an array that cannot be made writable, nor can any array behind it; nothing is copied.
 
     NumPy lets a read-only array be made writable again where what holds its memory is writable. A memory view that is
     read-only never is.
-
-    Examples
-    --------
-    >>> array = sealed(np.array([1.5, 2.5]))
-    >>> array.setflags(write=True)
-    Traceback (most recent call last):
-    ValueError: cannot set WRITEABLE flag to True of this array
     """
     array = np.ascontiguousarray(values).reshape(np.shape(values))
     dtype = array.dtype
     # Memory views know no dates.
     plain: Any = array.view(np.int64) if dtype.kind in "mM" else array
     return np.asarray(memoryview(plain).toreadonly()).view(dtype)
-
-
-def _sealed_or_values(noisy: NDArray[Any] | None, release: Release) -> NDArray[Any]:
-    return release.values if noisy is None else sealed(noisy)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -128,23 +117,25 @@ class Release:
     [6, 6, 6]
     """
 
-    values: NDArray[Any] = field(converter=sealed)
+    values: NDArray[Any] = field(converter=seal)
     mechanism: MechanismRecord
     # mypy knows no converters that take the record.
     noisy: NDArray[Any] = field(
         default=None,
-        converter=Converter(_sealed_or_values, takes_self=True),  # type: ignore[misc, call-overload]
+        converter=Converter(  # type: ignore[misc, call-overload]
+            lambda noisy, release: release.values if noisy is None else seal(noisy), takes_self=True
+        ),
     )
     adjustments: tuple[Adjustment, ...] = ()
-    places: NDArray[np.intp] | None = field(default=None, converter=optional(sealed))
+    places: NDArray[np.intp] | None = field(default=None, converter=optional(seal))
     guarantee: Guarantee | None = field(init=False, default=None)
     entry: EntryReference | None = field(init=False, default=None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies and unpickled releases are made like any other, so that their arrays are sealed too.
         noisy = None if self.noisy is self.values else self.noisy
-        stated = (self.guarantee, self.entry)
-        return _restored, (self.values, self.mechanism, noisy, self.adjustments, self.places, *stated)
+        stated = (self.values, self.mechanism, self.guarantee, self.entry)
+        return make_release, (*stated, noisy, self.adjustments, self.places)
 
     @property
     def neighbours(self) -> Neighbours:
@@ -204,26 +195,21 @@ class Release:
         cells = next((dict(step.parameters)["of"] for step in self.adjustments if step.chosen_by_values), 1)
         if cells <= 1 or number == 0.0:
             return number
-        with BALLS, working_precision(_PRECISION):
+        # More than twice the bits of a float.
+        with BALLS, working_precision(128):
             return min(upper_float(arb(number) ** (1 / arb(cells))), math.nextafter(1.0, 0.0))
 
     def bias(self, true: ArrayLike | None = None) -> Any:  # noqa: ANN401 - a float or an array, as `true` is
-        """Return the mean error at a hypothetical true value, or the largest in absolute value over all of them.
+        """Return the mean error at hypothetical true values, or the largest in absolute value over all of them.
 
-        Parameters
-        ----------
-        true : array_like, optional
-            Hypothetical true values. Not the real ones: what is computed from these is not private.
+        Do not pass the real ones: what is computed from these is not private.
         """
         return self._error_law("bias").bias(true)
 
     def standard_error(self, true: ArrayLike | None = None) -> Any:  # noqa: ANN401
-        """Return the standard deviation at a hypothetical true value, or the largest over all of them.
+        """Return the standard deviation at hypothetical true values, or the largest over all of them.
 
-        Parameters
-        ----------
-        true : array_like, optional
-            Hypothetical true values. Not the real ones: what is computed from these is not private.
+        Do not pass the real ones: what is computed from these is not private.
         """
         return self._error_law("standard_error").standard_error(true)
 
@@ -273,9 +259,8 @@ class Release:
         try:
             return json.dumps(document, indent=indent, allow_nan=False, default=str)
         except ValueError:
-            raise ArgumentError(
-                "release", "not finite", "JSON has no infinite numbers; clip the release first"
-            ) from None
+            expected = "JSON has no infinite numbers; clip the release first"
+            raise ArgumentError("release", "not finite", expected) from None
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         """Return the values, for NumPy."""
@@ -301,14 +286,10 @@ class Release:
     def __repr__(self) -> str:
         guarantee = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
         count = "one value" if self.values.size == 1 else f"{self.values.size:,} values"
-        first = ", ".join(str(value) for value in self.values.flat[:_SHOWN_VALUES].tolist())
-        lines = [
-            f"Release of {count}, {guarantee}",
-            f"  made by: {self.mechanism}",
-            *(f"  then: {step}" for step in self.adjustments),
-            f"  values: {first}{', ...' if self.values.size > _SHOWN_VALUES else ''}",
-        ]
-        return "\n".join(lines)
+        first = ", ".join(str(value) for value in self.values.flat[:6].tolist())
+        steps = "".join(f"\n  then: {step}" for step in self.adjustments)
+        more = ", ..." if self.values.size > 6 else ""
+        return f"Release of {count}, {guarantee}\n  made by: {self.mechanism}{steps}\n  values: {first}{more}"
 
     def _noise(self, quantity: str) -> NoiseRecord:
         """Return the record of a release of noisy values."""
@@ -320,26 +301,34 @@ class Release:
         """Return the law of the errors of the values, if they are still those of the noise."""
         record = self._noise(quantity)
         if record.threshold is not None:
-            raise ArgumentError(
-                "release",
-                f"of {record.threshold}",
+            expected = (
                 f"the {quantity} of a cell depends on its true count if other cells are omitted; use interval, which "
-                "stays valid",
+                "stays valid"
             )
+            raise ArgumentError("release", f"of {record.threshold}", expected)
         changed = [str(step) for step in self.adjustments if step.name != "drop" or step.chosen_by_values]
         if changed:
-            raise ArgumentError(
-                "release",
-                "adjusted by " + ", ".join(changed),
+            expected = (
                 f"the {quantity} of adjusted values depends on all true values; use the release before its adjustment, "
-                "or use interval, which stays valid",
+                "or use interval, which stays valid"
             )
+            raise ArgumentError("release", "adjusted by " + ", ".join(changed), expected)
         return record.law
 
 
-def make_release(values: NDArray[Any], mechanism: MechanismRecord, guarantee: Guarantee | None) -> Release:
+def make_release(
+    values: NDArray[Any],
+    mechanism: MechanismRecord,
+    guarantee: Guarantee | None,
+    entry: EntryReference | None = None,
+    noisy: NDArray[Any] | None = None,
+    adjustments: tuple[Adjustment, ...] = (),
+    places: NDArray[np.intp] | None = None,
+) -> Release:
     """Return a release with its guarantee. Only for mechanisms, which have proved it."""
-    return _with_guarantee(Release(values=values, mechanism=mechanism), guarantee)
+    release = Release(values=values, mechanism=mechanism, noisy=noisy, adjustments=adjustments, places=places)
+    object.__setattr__(release, "guarantee", guarantee)
+    return charged_to(release, entry)
 
 
 def charged_to(release: Release, entry: EntryReference | None) -> Release:
@@ -362,38 +351,13 @@ def adjust(
     Where cells were left out, `left` marks which of the flat array remain, and `mechanism` is theirs; `marginal` if
     they were chosen without a look at any value, which leaves the guarantee as it is.
     """
-    noisy, places = release.noisy, release.places
+    noisy, places, kept = release.noisy, release.places, release.guarantee
     if left is not None:
         noisy = noisy.reshape(-1)[left]
         places = np.flatnonzero(left) if places is None else places[left]
-    result = Release(
-        values=values,
-        mechanism=release.mechanism if mechanism is None else mechanism,
-        noisy=noisy,
-        adjustments=(*release.adjustments, step),
-        places=places,
-    )
-    kept = release.guarantee
-    charged_to(result, release.entry)
-    return _with_guarantee(result, kept if kept is None or marginal else kept.after_postprocessing())
-
-
-def _restored(
-    values: NDArray[Any],
-    mechanism: MechanismRecord,
-    noisy: NDArray[Any] | None,
-    adjustments: tuple[Adjustment, ...],
-    places: NDArray[np.intp] | None,
-    guarantee: Guarantee | None,
-    entry: EntryReference | None,
-) -> Release:
-    release = Release(values=values, mechanism=mechanism, noisy=noisy, adjustments=adjustments, places=places)
-    return charged_to(_with_guarantee(release, guarantee), entry)
-
-
-def _with_guarantee(release: Release, guarantee: Guarantee | None) -> Release:
-    object.__setattr__(release, "guarantee", guarantee)
-    return release
+    guarantee = kept if kept is None or marginal else kept.after_postprocessing()
+    steps = (*release.adjustments, step)
+    return make_release(values, mechanism or release.mechanism, guarantee, release.entry, noisy, steps, places)
 
 
 def columns(release: Release) -> dict[str, NDArray[Any]]:
@@ -421,14 +385,190 @@ def needed(name: str) -> Any:  # noqa: ANN401 - a module
         raise MissingExtraError(f"this needs {name}: pip install {name}") from None
 
 
+class Wording(NamedTuple):
+    """Words used in a statement."""
+
+    protected: str = "one person's records"  # the protected unit: what one of two neighbours lacks
+    first: str = ""  # first sentence of the statement
+    true: str = "the true ones"  # what noisy values are compared with
+    complete: tuple[str, ...] = ()  # where cells below a threshold are left out: the tables of which none is
+    noise: str = ""  # sentences on the noise and its error, where what is published is not the noisy values themselves
+
+
+PLAIN = Wording()
+
+
+def manifest_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of manifests.
+
+    Examples
+    --------
+    >>> manifest_schema()["properties"]["schema"]["const"]
+    'ggdp-release-manifest/1'
+    """
+    schema: dict[str, Any] = json.loads(files("ggdp.releases").joinpath("manifest.schema.json").read_text("utf-8"))
+    return schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """What a manifest says of a release, which is known before there are values: all but how many there are."""
+
+    mechanism: MechanismRecord
+    guarantee: Guarantee | None
+    adjustments: tuple[Adjustment, ...] = ()
+    entry: EntryReference | None = None
+    shape: tuple[int, ...] = ()  # of the values
+    kind: str = "integer"  # what a value is: "integer", "number" or "label"
+    level: float = LEVEL  # of each single interval (`ggdp.Release.single_level`)
+
+
+def manifest_of(
+    release: Release | Described, wording: Wording = PLAIN, error: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the manifest of a release; `error` is its errors where they are known already."""
+    if not isinstance(release, Described):
+        release = Described(
+            mechanism=release.mechanism,
+            guarantee=release.guarantee,
+            adjustments=release.adjustments,
+            entry=release.entry,
+            shape=release.values.shape,
+            kind={"i": "integer", "u": "integer", "f": "number"}.get(release.values.dtype.kind, "label"),
+            level=release.single_level(LEVEL),
+        )
+    mechanism = release.mechanism
+    if error is None and isinstance(mechanism, NoiseRecord):
+        error = _errors(release, mechanism)
+    return {
+        "schema": SCHEMA,
+        "ggdp": version("ggdp"),
+        "private": release.guarantee is not None,
+        "guarantee": None if release.guarantee is None else release.guarantee.to_dict(),
+        "goal": mechanism.goal.under(mechanism.neighbours).to_dict(),
+        "neighbours": mechanism.neighbours,
+        "sensitivity": mechanism.sensitivity,
+        "mechanism": mechanism.to_dict(),
+        "losses": [counted.to_dict() for counted in mechanism.losses],
+        "error": error,
+        "adjustments": [step.to_dict() for step in release.adjustments],
+        "values": {"shape": list(release.shape), "type": release.kind},
+        **({} if release.entry is None else {"ledger": release.entry.to_dict()}),
+        "statement": statement_of(release, wording, error),
+    }
+
+
+def _errors(release: Described, mechanism: NoiseRecord) -> dict[str, Any]:
+    """Return the worst-case errors of the raw noisy values, before any adjustment."""
+    law = mechanism.law
+    # Of every single cell where some are left out by a threshold, whatever is chosen among the others.
+    level = release.level if mechanism.threshold is None else LEVEL
+    return {
+        "bias": law.bias(),
+        "standard_error": law.standard_error(),
+        "root_mean_square_error": law.root_mean_square_error(),
+        "level": LEVEL,
+        # A true value is up to half a step away from where its noise begins.
+        "half_width": law.half_width(level) + 0.5 * (law.step or 0.0),
+    }
+
+
+def _noise_sentences(release: Described, mechanism: NoiseRecord, wording: Wording, error: Mapping[str, Any]) -> str:
+    """Return sentences on the error of the noise, around true values after clamping, and on cells left out."""
+    law, true, threshold = mechanism.law, wording.true, mechanism.threshold
+    size = f"at most {rounded_up_text(error['root_mean_square_error'])}"
+    if law.step is None and error["root_mean_square_error"] < 0.001:
+        size = "below 0.001"
+    left_out = ""
+    if threshold is None:
+        added = "every value"
+        values = "raw noisy values" if release.adjustments else "values"
+        chosen = any(step.chosen_by_values for step in release.adjustments)
+        share = f"with a probability of {LEVEL:.0%} all {values}" if chosen else f"{LEVEL:.0%} of the {values}"
+        if law.bounds is not None or mechanism.query_bounds is not None:
+            true += ", clamped to the bounds"
+        elif law.clamp is not None:
+            true += f", clamped to at most {rounded_text(law.clamp * (law.step or 1))} in absolute value"
+    else:
+        every = "every key that occurs" if threshold.cells is None else "every cell"
+        omitted = threshold.in_words()
+        if wording.complete:
+            is_or_are = "is" if len(wording.complete) == 1 else "are"
+            every = f"every cell of {' and of '.join(wording.complete)}, which {is_or_are} complete, and of {every}"
+            omitted = f"In the other tables: {omitted[0].lower()}{omitted[1:]}"
+        added, share = f"the count of {every}", f"{LEVEL:.0%} of all noisy counts"
+        left_out = (
+            f" {omitted} Counts that are shown tend to be too large where they are near the threshold; the intervals "
+            "allow for it."
+        )
+    return (
+        f"{mechanism.name[0].upper()}{mechanism.name[1:]} noise was added to {added}: its root mean square error "
+        f"is {size}, and {share} are within {rounded_up_text(error['half_width'], 6)} of {true}.{left_out}"
+    )
+
+
+def _may_be_negative(release: Described, mechanism: NoiseRecord, wording: Wording) -> bool:
+    """Return whether a published value can be below 0."""
+    bounds = mechanism.law.bounds
+    if mechanism.threshold is not None and not wording.complete:
+        return False
+    if bounds is not None and min(low for low, _ in bounds) >= 0.0:
+        return False
+    for step in release.adjustments:
+        lower = dict(step.parameters).get("lower")
+        if step.name == "project" or ("nonnegative", True) in step.parameters or (lower is not None and lower >= 0.0):
+            return False
+    return True
+
+
+def statement_of(release: Described, wording: Wording, error: Mapping[str, Any] | None = None) -> str:
+    """Return a paragraph for publication: who is protected, how much, and how large the errors are."""
+    mechanism, guarantee = release.mechanism, release.guarantee
+    sentences = [wording.first] if wording.first else []
+    if guarantee is None:
+        sentences.append("These values are NOT private: they carry no guarantee, since their noise can be reproduced.")
+    else:
+        change = {
+            "add-remove": f"adding or removing {wording.protected}",
+            "replace-one": f"replacing {wording.protected} with any other",
+        }[mechanism.neighbours]
+        factor, delta = f"e^{rounded_up_text(guarantee.epsilon)}", rounded_up_text(guarantee.delta)
+        if guarantee.epsilon < 20.0:
+            factor += f" = {rounded_up_text(math.exp(guarantee.epsilon))}"
+        results, slack = {
+            "pure": ("every result", ""),
+            "probabilistic": ("the result", f", except with a probability of at most {delta}"),
+            "approximate": ("every set of results", f", plus at most {delta}"),
+        }[guarantee.notion]
+        sentences.append(
+            f"These values are published under differential privacy: {change} changes the probability of {results} by "
+            f"a factor of at most {factor}{slack} ({guarantee})."
+        )
+    if wording.noise:
+        sentences.append(wording.noise)
+    elif isinstance(mechanism, NoiseRecord):
+        sentences.append(_noise_sentences(release, mechanism, wording, error or _errors(release, mechanism)))
+        if _may_be_negative(release, mechanism, wording):
+            fitted = any(step.name in ("normalise", "project", "fit_total") for step in release.adjustments)
+            sums = "" if fitted else ", and parts may not add up to their totals"
+            sentences.append(f"Because of the noise, values may be negative{sums}.")
+    else:
+        sentences.append(
+            f"One of {mechanism.candidates - mechanism.excluded:,} candidates was drawn at random, better ones with a "
+            "larger probability; it is not necessarily the best."
+        )
+    if release.adjustments:
+        steps = "; ".join(step.in_words() for step in release.adjustments)
+        sentences.append(f"The noisy values were then adjusted, without using the data again: {steps}.")
+    return " ".join(sentences)
+
+
 def charge_of(record: MechanismRecord, guarantee: Guarantee) -> ChargeRequest:
     """Return what a release of a mechanism asks a ledger for, without the certificate, which its noise implies."""
-    # The statement does not depend on the values: that of a release of none of them is the same.
-    empty = make_release(np.empty(0, dtype=np.int64), record, guarantee)
     mechanism = {name: value for name, value in record.to_dict().items() if name != "certificate"}
     return ChargeRequest(
         guarantee=guarantee,
         losses=record.losses,
         request={"sensitivity": record.sensitivity, **mechanism},
-        statement=empty.manifest["statement"],
+        statement=statement_of(Described(mechanism=record, guarantee=guarantee), PLAIN),
     )

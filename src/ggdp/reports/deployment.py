@@ -118,30 +118,23 @@ def read_deployment(path: str | os.PathLike[str]) -> Deployment:
     found = read_toml(path, argument="deployment", most=1 << 20)
     _require_known(name, found, _KEYS, "")
     tables: dict[str, Any] = {}
-    for table in (table for table in _KEYS if table in found):
-        given = found[table]
-        if table in ("curators", "sources"):
-            if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
-                raise _wrong(name, f"{table!r} must be tables, each headed [[{table}]]")
-            tables[table] = tuple(_checked(name, table, one) for one in given)
-        else:
-            if not isinstance(given, Mapping):
-                raise _wrong(name, f"{table!r} must be a table, headed [{table}]")
-            tables[table] = _checked(name, table, given)
+    for table, given in ((table, found[table]) for table in _KEYS if table in found):
+        keys, several = _KEYS[table], table in ("curators", "sources")
+        entries = given if several else [given]
+        if not isinstance(entries, list) or not all(isinstance(one, Mapping) for one in entries):
+            headed = f"tables, each headed [[{table}]]" if several else f"a table, headed [{table}]"
+            raise _wrong(name, f"{table!r} must be {headed}")
+        answers = []
+        for one in entries:
+            _require_known(name, one, keys, table)
+            values = {key: _value(name, f"{table}.{key}", value, keys[key]) for key, value in one.items()}
+            # An empty text counts as no answer.
+            answers.append({key: value for key, value in values.items() if value not in ("", ())})
+            for key, value in answers[-1].items():
+                if value not in (choices := _CHOICES.get((table, key), (value,))):
+                    raise _wrong(name, f"{table}.{key} = {value!r} must be one of {', '.join(map(repr, choices))}")
+        tables[table] = tuple(answers) if several else answers[0]
     return Deployment(**tables, file=name)
-
-
-def _checked(name: str, table: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a table with values of their kinds; an empty text counts as no answer."""
-    keys = _KEYS[table]
-    _require_known(name, given, keys, table)
-    found = {key: _value(name, f"{table}.{key}", value, keys[key]) for key, value in given.items()}
-    kept = {key: value for key, value in found.items() if value not in ("", ())}
-    for key, value in kept.items():
-        choices = _CHOICES.get((table, key))
-        if choices is not None and value not in choices:
-            raise _wrong(name, f"{table}.{key} = {value!r} must be one of {', '.join(map(repr, choices))}")
-    return kept
 
 
 def _value(name: str, key: str, value: object, kind: str) -> object:
@@ -163,9 +156,7 @@ def _value(name: str, key: str, value: object, kind: str) -> object:
 
 
 def _require_known(name: str, given: Mapping[str, Any], known: Mapping[str, Any], table: str) -> None:
-    for key in given:
-        if key in known:
-            continue
+    for key in (key for key in given if key not in known):
         where = f" of [{table}]" if table else ""
         near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
         raise _wrong(name, f"{key!r} is not a key{where}; did you mean {near!r}? The keys are {', '.join(known)}")

@@ -6,35 +6,18 @@ of columns, levels and the publisher's answers may contain anything, and an unkn
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from ggdp._rounding import rounded_text, rounded_up_text
-from ggdp.reports.sign_off import disclosures, one_in, percent_up
+from ggdp.reports.published import PublishedRelease, Row, capitalize
+from ggdp.reports.sign_off import BudgetFacts, Report, disclosures, one_in, percent_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from jinja2 import Environment
-
-    from ggdp.reports.published import PublishedRelease, Row
-    from ggdp.reports.sign_off import BudgetFacts, Report
-
-
-def html_environment(package: str) -> Environment:
-    """Return an environment for the templates of a package."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader(package),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
 
 
 # The sign and the words of each mark.
@@ -50,56 +33,18 @@ MOST_ESTIMATES = 5
 
 def page_html(report: Report) -> str:
     """Return the page of a report."""
-    deployment = report.deployment
+    deployment, releases, total = report.deployment, report.releases, report.total
     # Who publishes, and when.
-    said = [curator["name"] for curator in deployment.curators if "name" in curator]
+    byline = [curator["name"] for curator in deployment.curators if "name" in curator]
     if "published" in deployment.product:
-        said.append(f"published {deployment.product['published'].isoformat()}")
-    byline = " · ".join([*said, f"report of {report.made.isoformat()}"])
+        byline.append(f"published {deployment.product['published'].isoformat()}")
+    byline.append(f"report of {report.made.isoformat()}")
     # The rows of the pyramid by level and component.
     levels: dict[str, dict[str, list[Any]]] = {}
     for row in report.rows:
         levels.setdefault(row.level, {}).setdefault(row.component, []).append(row)
     tally = {mark: sum(row.mark == mark for row in report.rows) for mark in MARKS}
-    template = _environment().get_template("report.html")
-    return template.render(
-        report=report,
-        product=deployment.product,
-        title=deployment.product.get("name", "Release under differential privacy"),
-        byline=f"{byline[0].upper()}{byline[1:]}",
-        brief=_brief(report, tally),
-        learnt=[{"guarantee": one, "facts": disclosures(one, unit)} for one, unit in report.learnt_of],
-        errors={release.path: list(_errors(release)) for release in report.releases},
-        levels=levels,
-        tally=tally,
-        versions=", ".join(sorted({release.version for release in report.releases})),
-    )
-
-
-@cache
-def _environment() -> Environment:
-    environment = html_environment("ggdp.reports")
-    environment.filters |= {
-        "at_most": _at_most,
-        "percent_up": percent_up,
-        "one_in": one_in,
-        "up": rounded_up_text,
-        "number": _number,
-    }
-    environment.globals |= {
-        "MARKS": MARKS,
-        "MOST_ESTIMATES": MOST_ESTIMATES,
-        "files": _files,
-        "interval": _interval,
-        "origin": _origin,
-        "promise": _promise,
-    }
-    return environment
-
-
-def _brief(report: Report, tally: Mapping[str, int]) -> dict[str, list[str]]:
-    """Return the report in a few lines, by what each is about."""
-    releases, total = report.releases, report.total
+    # The report in a few lines, by what each is about.
     certified = sum(release.certificate is not None for release in releases)
     certificates = f"{certified} of {len(releases)} proved again for this page, {report.made.isoformat()}"
     if certified < len(releases):
@@ -112,19 +57,51 @@ def _brief(report: Report, tally: Mapping[str, int]) -> dict[str, list[str]]:
             loss[0] += f", delta {rounded_up_text(total.basic.delta, 6)} ({one_in(total.basic.delta)})"
         first = disclosures(total.basic, releases[0].unit)[0]
         before, after = first.beliefs[-1]
-        fact = f"{first.fact[0].upper()}{first.fact[1:]}"
-        loss.append(f"{fact}: {percent_up(before)} sure before, {_at_most(after)} sure after.")
-    found = {
+        loss.append(f"{capitalize(first.fact)}: {percent_up(before)} sure before, {_at_most(after)} sure after.")
+    brief = {
         "Published": [*(release.contents for release in releases), "All of it carries random noise."],
-        "Protected": list(dict.fromkeys(f"{one.protected[0].upper()}{one.protected[1:]}" for one in releases)),
+        "Protected": list(dict.fromkeys(capitalize(release.protected) for release in releases)),
         "Privacy loss": loss,
         "Error": [f"{release.name}: {release.error_in_words.brief}" for release in releases],
         "Certificates": [certificates],
     }
     if report.budget is not None:
-        found["Budget"] = [f"{report.budget.spent} spent of {report.budget.budget}; the ledger's records are intact"]
-    counted = ", ".join(f"{number} {'open' if mark == 'open' else MARKS[mark][1]}" for mark, number in tally.items())
-    return {**found, "Questions": [counted]}
+        brief["Budget"] = [f"{report.budget.spent} spent of {report.budget.budget}; the ledger's records are intact"]
+    counted = (f"{number} {'open' if mark == 'open' else MARKS[mark][1]}" for mark, number in tally.items())
+    brief["Questions"] = [", ".join(counted)]
+    template = _environment().get_template("report.html")
+    return template.render(
+        report=report,
+        product=deployment.product,
+        title=deployment.product.get("name", "Release under differential privacy"),
+        byline=capitalize(" · ".join(byline)),
+        brief=brief,
+        learnt=[{"guarantee": one, "facts": disclosures(one, unit)} for one, unit in report.learnt_of],
+        errors={release.path: list(_errors(release)) for release in releases},
+        levels=levels,
+        tally=tally,
+        versions=", ".join(sorted({release.version for release in releases})),
+    )
+
+
+@cache
+def _environment() -> Environment:
+    """Return the environment of the templates."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("ggdp.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"at_most": _at_most, "number": _number, "up": rounded_up_text}
+    environment.filters |= {"one_in": one_in, "percent_up": percent_up}
+    environment.globals |= {"MARKS": MARKS, "MOST_ESTIMATES": MOST_ESTIMATES}
+    environment.globals |= {"files": _files, "interval": _interval, "origin": _origin, "promise": _promise}
+    return environment
 
 
 def _at_most(share: float) -> str:
@@ -140,9 +117,8 @@ def _origin(release: PublishedRelease, budget: BudgetFacts | None) -> str:
     if budget is not None and release.path in budget.entries:
         entry = budget.entries[release.path]
         asked = f" by {entry.analyst}" if entry.analyst else ""
-        return (
-            f"{said}, charged on {entry.time[:16].replace('T', ' ')} UTC as entry {entry.number} of the ledger{asked}."
-        )
+        time = entry.time[:16].replace("T", " ")
+        return f"{said}, charged on {time} UTC as entry {entry.number} of the ledger{asked}."
     if release.entry is not None:
         opened = "which was not opened for this page" if budget is None else "another one than that of this page"
         return f"{said}, charged as entry {release.entry['entry']} of the ledger {release.entry['identity']}, {opened}."

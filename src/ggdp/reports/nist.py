@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from attrs import asdict, frozen
 
-from ggdp.reports.deployment import QUESTIONS
+from ggdp.reports.deployment import QUESTIONS, Deployment
+from ggdp.reports.published import PublishedRelease, capitalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ggdp.reports.deployment import Deployment
-    from ggdp.reports.published import PublishedRelease
     from ggdp.reports.sign_off import BudgetFacts, ReportTotal
 
 
@@ -63,7 +62,7 @@ class PyramidRow:
         return asdict(self)
 
 
-def pyramid_rows(
+def nist_rows(
     releases: Sequence[PublishedRelease], total: ReportTotal, budget: BudgetFacts | None, deployment: Deployment
 ) -> tuple[PyramidRow, ...]:
     """Return all rows, from the top of the pyramid down."""
@@ -74,14 +73,12 @@ def pyramid_rows(
     }
     found: list[PyramidRow] = []
     for level, row in ((level, row) for level, rows in levels.items() for row in rows):
-        mark: Mark
         if len(row) == 2:
             component, key = row
             answer = deployment.answers.get(key)
-            question, mark, text = QUESTIONS[key], "open" if answer is None else "answered", answer or ""
-            evidence = f"deployment.toml, answers.{key}"
-        else:
-            component, question, mark, text, evidence = row
+            mark: Mark = "open" if answer is None else "answered"
+            row = component, QUESTIONS[key], mark, answer or "", f"deployment.toml, answers.{key}"
+        component, question, mark, text, evidence = row
         found.append(
             PyramidRow(level=level, component=component, question=question, mark=mark, text=text, evidence=evidence)
         )
@@ -92,17 +89,13 @@ def _guarantee(releases: Sequence[PublishedRelease], total: ReportTotal) -> Iter
     component = "Privacy parameters"
     text = "; ".join(f"{release.name}: {release.part.guarantee}" for release in releases) + "."
     if any(release.beyond_certificate for release in releases):
-        text += (
-            " A certificate is about the noise. What a guarantee allows beyond it, for quantiles, units cut off or "
-            "keys shown, rests on theorems of the documentation."
-        )
+        beyond = "for quantiles, units cut off or keys shown, rests on theorems of the documentation"
+        text += f" A certificate is about the noise. What a guarantee allows beyond it, {beyond}."
     proofs = [release.certificate for release in releases if release.certificate is not None]
-    evidence = []
+    evidence, bounds = [], ", ".join(dict.fromkeys(proof.bound.name for proof in proofs))
     if proofs:
-        bounds = ", ".join(dict.fromkeys(proof.bound.name for proof in proofs))
-        evidence.append(
-            f"{len(proofs)} of {len(releases)} manifests have a certificate, proved again for this page ({bounds})"
-        )
+        have = f"{len(proofs)} of {len(releases)} manifests have a certificate"
+        evidence.append(f"{have}, proved again for this page ({bounds})")
     if len(proofs) < len(releases):
         evidence.append("selections have none: their proof is a theorem (theory/exponential, theory/mechanisms)")
     yield component, "How much can a result depend on one unit?", "proved", text, "; ".join(evidence)
@@ -121,8 +114,7 @@ def _guarantee(releases: Sequence[PublishedRelease], total: ReportTotal) -> Iter
 
     component = "Unit of privacy"
     units = dict.fromkeys(f"{release.protected}, {release.part.neighbours} neighbours" for release in releases)
-    said = "; ".join(units)
-    text = f"{said[0].upper()}{said[1:]}."
+    text = f"{capitalize('; '.join(units))}."
     if any(release.protects_rows for release in releases):
         text += " Where a row is the unit, the privacy loss of somebody with several rows counts once for each row."
     why = "the requests in the manifests; engines keep to them: theory/tables, tests/fuzz"
@@ -135,89 +127,65 @@ def _algorithms(releases: Sequence[PublishedRelease]) -> Iterator[_Row]:
     noises = "; ".join(dict.fromkeys(release.noise for release in releases))
     bounds = [release.certificate.bound for release in releases if release.certificate is not None]
     statements = "; ".join(dict.fromkeys(f"{bound.name}: {bound.statement}" for bound in bounds))
-    yield (
-        component,
-        "Is the noise large enough for the sensitivity of the query?",
-        "proved",
-        f"{noises}. A certificate says nothing of whether this noise was drawn, and of these data; for that trust "
-        "those who ran the release.",
-        statements or "theory/exponential, tests/conformance",
-    )
-    yield (
-        component,
-        "Is the noise that is drawn the noise that was proved?",
-        "proved",
-        "Draws are exact: integer arithmetic on random bits, with no rounding of probabilities.",
-        "theory/sampling; tests/noise runs the samplers on every string of bits, tests/conformance computes the law of "
-        "every mechanism",
-    )
+    question = "Is the noise large enough for the sensitivity of the query?"
+    text = f"{noises}. A certificate says nothing of whether this noise was drawn, and of these data; for that trust "
+    text += "those who ran the release."
+    yield component, question, "proved", text, statements or "theory/exponential, tests/conformance"
+    question = "Is the noise that is drawn the noise that was proved?"
+    text = "Draws are exact: integer arithmetic on random bits, with no rounding of probabilities."
+    evidence = "theory/sampling; tests/noise runs the samplers on every string of bits, tests/conformance computes the "
+    yield component, question, "proved", text, evidence + "law of every mechanism"
     yield component, "preprocessing"
-    yield (
-        "Utility",
-        "How large is the error that the noise makes?",
-        "proved",
-        "; ".join(f"{release.name}: {release.error_in_words.pyramid}" for release in releases) + ".",
-        "the law of the noise (theory/intervals, theory/statistics); beside other libraries: "
-        "benchmarks/results/means.md and releases.md",
-    )
+    text = "; ".join(f"{release.name}: {release.error_in_words.nist}" for release in releases) + "."
+    evidence = "the law of the noise (theory/intervals, theory/statistics); beside other libraries: "
+    evidence += "benchmarks/results/means.md and releases.md"
+    yield "Utility", "How large is the error that the noise makes?", "proved", text, evidence
     yield "Utility", "utility"
     said = ["The noise favours no direction"]
     if any(release.mechanism.get("step") is not None for release in releases):
         said.append("Values are rounded to a public grid, which moves them by at most half a step")
-    said += [f"{release.name}: {found}" for release in releases if (found := _distortions(release))]
+    for release in releases:
+        # What systematically changes its numbers.
+        found, request = [], release.request
+        if "clip" in release.adjusted or "project" in release.adjusted:
+            found.append("negative counts are published as 0 or moved, so that sums of small counts are too large")
+        if any(table.covers for table in release.tables):
+            found.append("of a unit in many cells only some are counted, so that counts are too low")
+        if release.mechanism.get("threshold") is not None:
+            found.append("cells below a threshold are left out, and those just above it are too large")
+        if request is not None and request["statistics"]:
+            found.append("values outside of the public ranges are clamped to them")
+        if not release.is_selection and release.mechanism["bounding"] is not None:
+            found.append("noise is kept in bounds, which moves values near a bound inwards")
+        if found:
+            said.append(f"{release.name}: {'; '.join(found)}")
     evidence = "the requests and adjustments in the manifests; theory/releases, theory/tables"
     yield "Bias", "What moves numbers in one direction?", "proved", ". ".join(said) + ".", evidence
     yield "Bias", "bias"
 
 
-def _distortions(release: PublishedRelease) -> str:
-    """Return what systematically changes the numbers of a release."""
-    found, request = [], release.request
-    if "clip" in release.adjusted or "project" in release.adjusted:
-        found.append("negative counts are published as 0 or moved, so that sums of small counts are too large")
-    if any(table.covers for table in release.tables):
-        found.append("of a unit in many cells only some are counted, so that counts are too low")
-    if release.mechanism.get("threshold") is not None:
-        found.append("cells below a threshold are left out, and those just above it are too large")
-    if request is not None and request["statistics"]:
-        found.append("values outside of the public ranges are clamped to them")
-    if not release.is_selection and release.mechanism["bounding"] is not None:
-        found.append("noise is kept in bounds, which moves values near a bound inwards")
-    return "; ".join(found)
-
-
 def _deployment(releases: Sequence[PublishedRelease], budget: BudgetFacts | None) -> Iterator[_Row]:
     if budget is not None:
-        here = len(budget.entries)
-        yield (
-            "Query model",
-            "Was every release charged to a budget before the data were read?",
-            "proved" if here == len(releases) else "open",
-            f"{here} of the {len(releases)} releases were charged to the ledger {budget.identity}, whose records were "
-            "all checked." + ("" if here == len(releases) else " Say why the others were not."),
-            "the chain of hashes of the ledger (theory/ledger); tests/ledger",
-        )
+        here, question = len(budget.entries), "Was every release charged to a budget before the data were read?"
+        mark: Mark = "proved" if here == len(releases) else "open"
+        text = f"{here} of the {len(releases)} releases were charged to the ledger {budget.identity}, whose records "
+        text += "were all checked." + ("" if here == len(releases) else " Say why the others were not.")
+        yield "Query model", question, mark, text, "the chain of hashes of the ledger (theory/ledger); tests/ledger"
     yield "Query model", "query_model"
     yield "Trust model", "trust_model"
-    yield (
-        "Side channels",
-        "Can floating-point numbers reveal what the noise hides?",
-        "proved",
-        "No: noise is drawn on whole numbers or on a public grid, sums are exact, and the scale is proved in interval "
-        "arithmetic for the law that is drawn.",
-        "theory/grid, theory/certificates; tests/conformance",
-    )
-    yield (
-        "Side channels",
-        "Does the time of a draw depend on the data?",
-        "measured",
+    component, question = "Side channels", "Can floating-point numbers reveal what the noise hides?"
+    text = "No: noise is drawn on whole numbers or on a public grid, sums are exact, and the scale is proved in "
+    text += "interval arithmetic for the law that is drawn."
+    yield component, question, "proved", text, "theory/grid, theory/certificates; tests/conformance"
+    text = (
         "Draws take no account of true values. A single draw shows a little of the noise itself to an observer "
         "with a clock of nanoseconds. Reading and counting take longer for more rows: who times a release can tell "
-        "roughly how large the data are.",
-        "benchmarks/results/sampling.md; known-limits, Timing and Time of a release",
+        "roughly how large the data are."
     )
-    yield "Side channels", "timing"
-    yield "Side channels", "randomness"
+    evidence = "benchmarks/results/sampling.md; known-limits, Timing and Time of a release"
+    yield component, "Does the time of a draw depend on the data?", "measured", text, evidence
+    yield component, "timing"
+    yield component, "randomness"
     yield "Security", "security"
     yield "Access control", "access_control"
     yield "Data collection exposure", "data_collection"

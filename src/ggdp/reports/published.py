@@ -7,6 +7,7 @@ import hashlib
 import io
 import math
 import os
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -18,14 +19,11 @@ from ggdp._rounding import rounded_up_text
 from ggdp.accounting.composition import manifest_in, part_of_manifest
 from ggdp.errors import ArgumentError
 from ggdp.proofs.certificate import Certificate
-from ggdp.signatures import checked_signature
+from ggdp.signatures import Signature, checked_signature
 from ggdp.tables.manifest_checks import in_own_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from ggdp.accounting import Part
-    from ggdp.signatures import Signature
 
 
 FileState: TypeAlias = Literal["same", "changed", "absent"]
@@ -35,7 +33,12 @@ SHOWN, READ = 8, 10_000
 HEAD = 32 << 20
 
 
-@frozen(kw_only=True)
+def capitalize(text: str) -> str:
+    """Return a text with a capital as its first letter."""
+    return text[:1].upper() + text[1:]
+
+
+@frozen
 class Estimate:
     """A published number with its 95 % interval; None where it is empty."""
 
@@ -43,13 +46,8 @@ class Estimate:
     lower: float | None
     upper: float | None
 
-    @property
-    def half_width(self) -> float | None:
-        """Half of the length of the interval."""
-        return None if self.lower is None or self.upper is None else (self.upper - self.lower) / 2.0
 
-
-@frozen(kw_only=True)
+@frozen
 class Row:
     """A row of a published table: its cell, and its numbers by their columns."""
 
@@ -57,7 +55,7 @@ class Row:
     estimates: dict[str, Estimate]
 
 
-@frozen(kw_only=True)
+@frozen
 class PublishedTable:
     """A table of a release, as its manifest describes it."""
 
@@ -81,18 +79,12 @@ class PublishedTable:
 
     def half_widths(self, estimate: str) -> list[float]:
         """Return the half-widths of an estimate's intervals in the rows that were read, from the least on."""
-        found = (row.estimates[estimate].half_width for row in self.rows)
-        return sorted(width for width in found if width is not None)
+        found = (row.estimates[estimate] for row in self.rows)
+        return sorted((one.upper - one.lower) / 2 for one in found if one.lower is not None and one.upper is not None)
 
 
 def published_tables(manifest: Mapping[str, Any], path: Path) -> tuple[PublishedTable, ...]:
-    """Return the tables of a manifest, each with what its file holds.
-
-    Raises
-    ------
-    ArgumentError
-        If a table, or a file with the digest that the manifest names, is not as the manifest describes it.
-    """
+    """Return the tables of a manifest, with their files, or raise if one with its digest is not as it is described."""
     tables = []
     for described in manifest.get("table", {}).get("tables", ()):
         by, url = tuple(described["tableSchema"]["primaryKey"]), described["url"]
@@ -100,17 +92,21 @@ def published_tables(manifest: Mapping[str, Any], path: Path) -> tuple[Published
         estimates = ["count"] if {"count", "lower", "upper"} <= {*columns} else []
         estimates += [name for name in columns if {f"{name}_lower", f"{name}_upper"} <= {*columns}]
         state = _state(described, path.parent)
-        rows: tuple[Row, ...] = ()
+        rows: list[Row] = []
         if state == "same" and "parts" not in described:
             try:
-                rows = tuple(_row(row, by, estimates) for row in _rows(path.parent / url))
+                for row in _rows(path.parent / url):
+                    found = {}
+                    for name in estimates:
+                        ends = ("lower", "upper") if name == "count" else (f"{name}_lower", f"{name}_upper")
+                        texts = (row[column] for column in (name, *ends))
+                        found[name] = Estimate(*(None if one in (None, "") else float(str(one)) for one in texts))
+                    rows.append(Row(cell=tuple(str(row[name]) for name in by), estimates=found))
             except Exception:
                 expected = f"names the file {url!r}, which is not the table that it describes"
                 raise ArgumentError("manifests", str(path), expected) from None
-        cells, covers, named = described["cells"], described["covers"], tuple(estimates)
-        tables.append(
-            PublishedTable(by=by, cells=cells, covers=covers, estimates=named, file=url, state=state, rows=rows)
-        )
+        cells, covers = described["cells"], described["covers"]
+        tables.append(PublishedTable(by, cells, covers, tuple(estimates), url, state, tuple(rows)))
     return tuple(tables)
 
 
@@ -119,21 +115,21 @@ def _state(described: Mapping[str, Any], directory: Path) -> FileState:
     url, digest = described["url"], described["sha256"]
     try:
         if url is not None and digest is not None and os.path.isfile(directory / url):
-            return "same" if _digest(directory / url) == digest else "changed"
-        if "parts" not in described or not os.path.isdir(directory / url):
+            released, found = {url: digest}, {url: directory / url}
+        elif "parts" in described and os.path.isdir(directory / url):
+            released = {part["url"]: part["sha256"] for part in described["parts"]}
+            found = {f"{url}/{file.name}": file for file in (directory / url).iterdir()}
+        else:
             return "absent"
-        parts = {part["url"]: part["sha256"] for part in described["parts"]}
-        found = {f"{url}/{file.name}": file for file in (directory / url).iterdir()}
-        if found.keys() != parts.keys() or not all(file.is_file() for file in found.values()):
+        if found.keys() != released.keys() or not all(file.is_file() for file in found.values()):
             return "changed"
-        return "same" if all(_digest(file) == parts[name] for name, file in found.items()) else "changed"
+        for name, file in found.items():
+            with file.open("rb") as content:
+                if hashlib.file_digest(content, "sha256").hexdigest() != released[name]:
+                    return "changed"
+        return "same"
     except OSError:
         return "absent"
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -153,26 +149,11 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _row(row: Mapping[str, Any], by: Sequence[str], estimates: Sequence[str]) -> Row:
-    ends = {name: ("lower", "upper") if name == "count" else (f"{name}_lower", f"{name}_upper") for name in estimates}
-    return Row(
-        cell=tuple(str(row[name]) for name in by),
-        estimates={
-            name: Estimate(value=_number(row[name]), lower=_number(row[low]), upper=_number(row[high]))
-            for name, (low, high) in ends.items()
-        },
-    )
-
-
-def _number(value: object) -> float | None:
-    return None if value in (None, "") else float(str(value))
-
-
 class ErrorInWords(NamedTuple):
     """How far the numbers of a release can be off, in the words of each place that says it."""
 
     brief: str  # the head of the report
-    pyramid: str  # the pyramid of NIST
+    nist: str  # the questions of NIST SP 800-226
     registry: str  # the public registry
 
 
@@ -230,14 +211,12 @@ class PublishedRelease:
     @property
     def mechanism(self) -> Mapping[str, Any]:
         """The mechanism, as the manifest describes it."""
-        described: Mapping[str, Any] = self.manifest["mechanism"]
-        return described
+        return self.manifest["mechanism"]  # type: ignore[no-any-return]
 
     @property
     def entry(self) -> Mapping[str, Any] | None:
         """The ledger and the entry that it was charged to."""
-        named: Mapping[str, Any] | None = self.manifest.get("ledger")
-        return named
+        return self.manifest.get("ledger")
 
     @property
     def is_selection(self) -> bool:
@@ -247,19 +226,16 @@ class PublishedRelease:
     @property
     def unit(self) -> str:
         """One protected unit, in words."""
-        table = self.manifest.get("table")
-        if table is None:
+        if (table := self.manifest.get("table")) is None:
             return "one person"
         name, column = table["unit"]["name"], table["unit"]["column"]
-        if name is not None:
-            return f"one of the {name}"
-        return "one row" if column is None else f"one value of the column {column!r}"
+        values = "one row" if column is None else f"one value of the column {column!r}"
+        return values if name is None else f"one of the {name}"
 
     @property
     def protected(self) -> str:
         """What is protected of one unit."""
-        table = self.manifest.get("table")
-        if table is None:
+        if (table := self.manifest.get("table")) is None:
             return "all records of one person, as far as the stated sensitivity covers them"
         name, column = table["unit"]["name"], table["unit"]["column"]
         rows = "one row of the data" if column is None else f"all rows with the same value of the column {column!r}"
@@ -274,19 +250,16 @@ class PublishedRelease:
     @property
     def contents(self) -> str:
         """What was published, in words."""
-        if self.request is None:
+        if (request := self.request) is None:
             number = math.prod(self.manifest["values"]["shape"])
             return "1 value" if number == 1 else f"{number:,} values"
-        request = self.request
-        what = request["unit_name"] or "rows"
-        if request["unit"] is not None:
-            values = f"different values of {request['unit']!r}"
-            what = "rows" if request["count"] == "rows" else request["unit_name"] or values
+        units = "rows" if request["unit"] is None else f"different values of {request['unit']!r}"
+        counts_rows = request["unit"] is not None and request["count"] == "rows"
+        what = "rows" if counts_rows else request["unit_name"] or units
         said = []
         for one in request["statistics"]:
-            kind = f"the {one['kind']}"
-            if one["kind"] == "quantile":
-                kind = "the median" if one["fractions"] == [0.5] else "quantiles"
+            kind = "quantiles" if one["kind"] == "quantile" else f"the {one['kind']}"
+            kind = "the median" if one.get("fractions") == [0.5] else kind
             said.append(f"{kind} of {one['column']}")
         statistics = f", with {' and '.join(said)}" if said else ""
         by = "by" if any(table.by for table in self.tables) else "of"
@@ -315,18 +288,12 @@ class PublishedRelease:
             drawn = "one candidate was drawn at random, better ones with a larger probability"
             return ErrorInWords("a random choice", drawn, f"{drawn}.")
         if self.half_width is None:
-            return ErrorInWords(
-                "each number has its own 95 % interval",
-                "the 95 % intervals in the published file",
-                "every number is published with a 95 % interval.",
-            )
+            each, every = "each number has its own 95 % interval", "every number is published with a 95 % interval."
+            return ErrorInWords(each, "the 95 % intervals in the published file", every)
         half, what = rounded_up_text(self.half_width, 6), "counts" if self.request is not None else "values"
         values = "values before adjustments" if self.adjusted else "values"
-        return ErrorInWords(
-            f"95 of 100 noisy {what} within ±{half}",
-            f"within {half} in 95 of 100 cases",
-            f"95 % of the {values} are within {half} of those without noise.",
-        )
+        most = f"95 % of the {values} are within {half} of those without noise."
+        return ErrorInWords(f"95 of 100 noisy {what} within ±{half}", f"within {half} in 95 of 100 cases", most)
 
     @property
     def adjusted(self) -> tuple[str, ...]:
@@ -336,12 +303,12 @@ class PublishedRelease:
     @property
     def beyond_certificate(self) -> bool:
         """Whether the guarantee has parts that the certificate of the noise is not about."""
-        if self.certificate is None:
+        proof, stated = self.certificate, self.part.guarantee
+        if proof is None:
             return False
-        is_loss = self.certificate.quantity == "epsilon"
-        epsilon = self.certificate.proved if is_loss else self.certificate.bound.epsilon  # type: ignore[attr-defined]
-        delta = 0.0 if is_loss else self.certificate.proved
-        return self.part.guarantee.epsilon > epsilon or self.part.guarantee.delta > delta
+        if proof.quantity == "epsilon":
+            return stated.epsilon > proof.proved or stated.delta > 0.0
+        return stated.epsilon > proof.bound.epsilon or stated.delta > proof.proved  # type: ignore[attr-defined]
 
     @property
     def noise(self) -> str:
@@ -354,16 +321,7 @@ class PublishedRelease:
 
 
 def read_release(path: str | os.PathLike[str], signers: frozenset[bytes] | None = None) -> PublishedRelease:
-    """Return what a manifest says, after it was checked against itself.
-
-    Where signers are given (`ggdp.signatures.read_signers`), one of them must have signed it.
-
-    Raises
-    ------
-    ArgumentError
-        If the file cannot be read, is no manifest, has no guarantee, or contradicts itself; or if its signature is
-        wrong.
-    """
+    """Return what a manifest says, after it was checked against itself, and its signature by one of the signers."""
     name = os.fspath(path)
     # Once: a pipe cannot be read again, and a file may change.
     content = read_file(path, argument="manifests", most=MOST_JSON)

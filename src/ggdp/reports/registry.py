@@ -16,6 +16,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from ggdp.errors import ArgumentError
+from ggdp.reports.published import capitalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,25 +26,13 @@ if TYPE_CHECKING:
 
 
 def registry_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of entries.
-
-    Examples
-    --------
-    >>> registry_schema()["required"]
-    ['url_slug', 'deployment']
-    """
+    """Return the JSON Schema (draft 2020-12) of entries."""
     schema: dict[str, Any] = json.loads(files("ggdp.reports").joinpath("registry.schema.json").read_text("utf-8"))
     return schema
 
 
 def registry_entry(report: Report) -> dict[str, Any]:
-    """Return the entry of a report.
-
-    Raises
-    ------
-    ArgumentError
-        If required answers are missing, all of which it names, or if the releases have no total.
-    """
+    """Return the entry of a report, or raise for all missing answers at once, and for releases without a total."""
     deployment = report.deployment
     required = {
         "product.name": "the name of what is published",
@@ -55,39 +44,67 @@ def registry_entry(report: Report) -> dict[str, Any]:
         "registry.authors": "who fills in the entry, as a list of names",
     }
     missing = [f"{key} ({what})" for key, what in required.items() if _answer(deployment, key) is None]
-    missing += [
-        f"curators.{key} (of each of them)"
-        for key in ("name", "type")
-        if any(key not in curator for curator in deployment.curators)
-    ]
+    unnamed = [key for key in ("name", "type") if any(key not in curator for curator in deployment.curators)]
+    missing += [f"curators.{key} (of each of them)" for key in unnamed]
     if missing:
         raise ArgumentError("deployment", deployment.file, f"the registry needs these keys: {'; '.join(missing)}")
     if report.total.basic is None:
-        raise ArgumentError(
-            "registry",
-            "an entry",
-            "has one privacy loss, and these releases have no total; make one entry for each group of them: "
-            f"{report.total.refusal}",
-        )
+        what = "has one privacy loss, and these releases have no total; make one entry for each group of them: "
+        raise ArgumentError("registry", "an entry", f"{what}{report.total.refusal}")
     product = deployment.product
     # The last part of the entry's address: the product, its first curator, and the year.
     words = f"{product['name']} {deployment.curators[0]['name']} {product['published'].year}"
     plain = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode()
+    evidence = {}
+    for number, source in enumerate(deployment.sources, start=1):
+        named = {key: source[key] for key in ("title", "url") if key in source}
+        kind = source.get("type", "Other public source")
+        evidence[f"source_{number}"] = {"evidence_source_type": kind, "misc": named}
+    # How complete an entry is, as the registry counts: 1 is the least.
+    third = ("answers.trust_model", "answers.preprocessing", "answers.parameters", "registry.number_of_units")
+    tier = 2 if any(_answer(deployment, key) is None for key in third) else 3
+    tier = 1 if _answer(deployment, "registry.data_source") is None else tier
+    later = [deployment.registry.get("further_releases", ""), deployment.answers.get("other_releases", "")]
+    if report.budget is not None:
+        charged = f"All releases are charged to one budget, {report.budget.budget}, before data are read"
+        later.append(f"{charged}; one that does not fit is refused.")
     sections = {
-        "basic": _basic(deployment),
+        "basic": {
+            "name": product["name"],
+            "data_curators": [
+                {"data_curator_name": curator["name"], "data_curator_type": curator["type"]}
+                for curator in deployment.curators
+            ],
+            "description": product["description"],
+            "intended_use": product["intended_use"],
+            "data_product_type": "Summary statistics",
+            "data_product_region": product["region"],
+            "data_product_sector": product.get("sector"),
+            "publication_date": product["published"].isoformat(),
+        },
         "dp_variant": _variant(report),
         "privacy_loss": _privacy_loss(report),
-        "deployment_model": _model(report),
+        "deployment_model": {
+            "model_name": "Central",
+            "model_name_details": "The curator holds the data and adds the noise before anything is published.",
+            "actors": deployment.answers.get("trust_model"),
+            "release_type": "Many releases" if len(report.releases) > 1 else "One release",
+            "release_type_details": _listed(later) if any(later) else None,
+            "data_source_type": deployment.registry.get("data_source"),
+            "access_type": "Non-interactive",
+            "access_type_details": deployment.answers.get("query_model"),
+        },
         "implementation": _implementation(report),
-        "administrative": _administrative(deployment),
-    }
-    entry = {
-        "url_slug": re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-"),
-        "deployment": {
-            name: {key: value for key, value in section.items() if value is not None}
-            for name, section in sections.items()
+        "administrative": {
+            "evidence_sources": evidence or None,
+            "status": "Draft",
+            "registry_authors": list(deployment.registry["authors"]),
+            "tier": tier,
         },
     }
+    for name, section in sections.items():
+        sections[name] = {key: value for key, value in section.items() if value is not None}
+    entry = {"url_slug": re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-"), "deployment": sections}
     from jsonschema import Draft202012Validator
 
     validator = Draft202012Validator(registry_schema(), format_checker=Draft202012Validator.FORMAT_CHECKER)
@@ -127,40 +144,22 @@ def _answer(deployment: Deployment, key: str) -> object:
 # The sections of an entry; fields that are None are left out.
 
 
-def _basic(deployment: Deployment) -> dict[str, Any]:
-    product = deployment.product
-    return {
-        "name": product["name"],
-        "data_curators": [
-            {"data_curator_name": curator["name"], "data_curator_type": curator["type"]}
-            for curator in deployment.curators
-        ],
-        "description": product["description"],
-        "intended_use": product["intended_use"],
-        "data_product_type": "Summary statistics",
-        "data_product_region": product["region"],
-        "data_product_sector": product.get("sector"),
-        "publication_date": product["published"].isoformat(),
-    }
-
-
 def _variant(report: Report) -> dict[str, Any]:
     assert report.total.basic is not None
     domains, unprotected = [], []
     for release in report.releases:
         request = release.request
+        declared = "levels, bins and ranges are those that the publisher declares public"
+        public = f"Every published number has noise; {declared}."
         if request is None:
-            domains.append(f"Data sets for which the stated sensitivity holds: {release.manifest['sensitivity']}.")
+            domain = f"Data sets for which the stated sensitivity holds: {release.manifest['sensitivity']}."
         else:
             columns = ", ".join(f"{name} ({_column(column)})" for name, column in request["domain"].items())
-            domains.append(
-                f"All tables with the columns {columns}; other values are counted as declared, or not at all."
-            )
-        if request is None or request["total"] is None:
-            declared = "levels, bins and ranges are those that the publisher declares public"
-            unprotected.append(f"Every published number has noise; {declared}.")
-        else:
-            unprotected.append(f"The total of {request['total']:,}, which the publisher asserts to be public.")
+            domain = f"All tables with the columns {columns}; other values are counted as declared, or not at all."
+            if request["total"] is not None:
+                public = f"The total of {request['total']:,}, which the publisher asserts to be public."
+        domains.append(domain)
+        unprotected.append(public)
     stated = report.deployment.registry.get("unprotected_quantities")
     return {
         "variant_name": "Pure DP" if report.total.basic.delta == 0.0 else "Approximate DP",
@@ -174,53 +173,27 @@ def _column(described: Mapping[str, Any]) -> str:
         return f"{len(described['levels']):,} public levels"
     if "edges" in described:
         return "public bins"
-    if "range" in described:
-        low, high = described["range"]
-        return f"numbers, clamped to {low} to {high}"
-    return "levels chosen privately"
+    is_number = "range" in described
+    return "numbers, clamped to {} to {}".format(*described["range"]) if is_number else "levels chosen privately"
 
 
 def _privacy_loss(report: Report) -> dict[str, Any]:
     basic, first = report.total.basic, report.releases[0]
     assert basic is not None
-    change, end = (
-        ("replacing", " with any other.") if basic.neighbours == "replace-one" else ("adding or removing", ".")
-    )
+    replaced = basic.neighbours == "replace-one"
+    change, end = ("replacing", " with any other.") if replaced else ("adding or removing", ".")
     unit = first.manifest.get("table", {"unit": {"name": None, "column": "person"}})["unit"]
-    word = unit["column"] or "row"
-    level = f"{word[0].upper()}{word[1:]}-level"
+    level = f"{capitalize(unit['column'] or 'row')}-level"
     details = [f"{release.name}: {release.part.guarantee}" for release in report.releases]
     if report.total.composed is not None:
-        details.append(
-            f"If the noise of every release was fixed without looking at results of the others, they keep "
-            f"{report.total.composed} together (proved)."
-        )
+        fixed = "If the noise of every release was fixed without looking at results of the others"
+        details.append(f"{fixed}, they keep {report.total.composed} together (proved).")
     return {
         "privacy_unit": f"One of the {unit['name']}" if unit["name"] and unit["column"] is None else level,
         "privacy_unit_details": f"Data sets are adjacent if one becomes the other by {change} {first.protected}{end}",
         "number_of_privacy_units": report.deployment.registry.get("number_of_units"),
         "privacy_parameters": {"epsilon": basic.epsilon, **({} if basic.delta == 0.0 else {"delta": basic.delta})},
         "privacy_parameters_details": _listed(details),
-    }
-
-
-def _model(report: Report) -> dict[str, Any]:
-    answers, registry = report.deployment.answers, report.deployment.registry
-    later = [registry.get("further_releases", ""), answers.get("other_releases", "")]
-    if report.budget is not None:
-        later.append(
-            f"All releases are charged to one budget, {report.budget.budget}, before data are read; one that does not "
-            "fit is refused."
-        )
-    return {
-        "model_name": "Central",
-        "model_name_details": "The curator holds the data and adds the noise before anything is published.",
-        "actors": answers.get("trust_model"),
-        "release_type": "Many releases" if len(report.releases) > 1 else "One release",
-        "release_type_details": _listed(later) if any(later) else None,
-        "data_source_type": registry.get("data_source"),
-        "access_type": "Non-interactive",
-        "access_type_details": answers.get("query_model"),
     }
 
 
@@ -235,11 +208,8 @@ def _implementation(report: Report) -> dict[str, Any]:
         "Randomness: an AES-256 stream keyed by the operating system.",
         *(f"{what}: {answers[key]}" for key, what in named.items() if key in answers),
     ]
-    adjusted = [
-        f"{release.name}: {', '.join(release.adjusted)} (named in the manifest)"
-        for release in releases
-        if release.adjusted
-    ]
+    steps = [(release.name, ", ".join(release.adjusted)) for release in releases if release.adjusted]
+    adjusted = [f"{name}: {named} (named in the manifest)" for name, named in steps]
     utility = [f"{release.name}: {release.error_in_words.registry}" for release in releases]
     summed = "The sum of all epsilons and deltas, which holds for adaptively chosen releases."
     return {
@@ -250,27 +220,6 @@ def _implementation(report: Report) -> dict[str, Any]:
         "justification": answers.get("parameters"),
         "utility": _listed([*utility, answers.get("utility", "")]),
         "additional_information": _listed(release.statement for release in releases),
-    }
-
-
-def _administrative(deployment: Deployment) -> dict[str, Any]:
-    sources = {
-        f"source_{number}": {
-            "evidence_source_type": source.get("type", "Other public source"),
-            "misc": {key: source[key] for key in ("title", "url") if key in source},
-        }
-        for number, source in enumerate(deployment.sources, start=1)
-    }
-    # How complete an entry is, as the registry counts: 1 is the least.
-    third = ("answers.trust_model", "answers.preprocessing", "answers.parameters", "registry.number_of_units")
-    tier = 1
-    if _answer(deployment, "registry.data_source") is not None:
-        tier = 2 if any(_answer(deployment, key) is None for key in third) else 3
-    return {
-        "evidence_sources": sources or None,
-        "status": "Draft",
-        "registry_authors": list(deployment.registry["authors"]),
-        "tier": tier,
     }
 
 

@@ -13,31 +13,26 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 
 from ggdp._files import write_together
 from ggdp.accounting import compose
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
-from ggdp.privacy import ApproxDP, PureDP
+from ggdp.privacy import ApproxDP, Guarantee, PureDP
 from ggdp.privacy.beliefs import belief
-from ggdp.reports.deployment import NO_ANSWERS, read_deployment
-from ggdp.reports.nist import pyramid_rows
-from ggdp.reports.published import read_release
+from ggdp.reports.deployment import NO_ANSWERS, Deployment, read_deployment
+from ggdp.reports.nist import PyramidRow, nist_rows
+from ggdp.reports.published import PublishedRelease, read_release
 from ggdp.signatures import read_signers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from ggdp.ledger import Balance, Entry, Head, Ledger
-    from ggdp.privacy import Guarantee
-    from ggdp.reports.deployment import Deployment
-    from ggdp.reports.nist import PyramidRow
-    from ggdp.reports.published import PublishedRelease
 
 
 @frozen(kw_only=True)
@@ -92,15 +87,7 @@ class BudgetFacts:
 
 
 def budget_facts(url: str | os.PathLike[str] | Ledger, releases: Iterable[PublishedRelease]) -> BudgetFacts:
-    """Return what a ledger says, after every record was checked.
-
-    Raises
-    ------
-    TamperingError
-        If its records are not those that were written.
-    ArgumentError
-        If a manifest is not the one whose digest or guarantee the ledger recorded.
-    """
+    """Return what a ledger says, or raise if a record, or a manifest that names an entry, is not as it was recorded."""
     # Loaded when needed: it brings SQLAlchemy along.
     from ggdp.ledger import Ledger
 
@@ -112,27 +99,21 @@ def budget_facts(url: str | os.PathLike[str] | Ledger, releases: Iterable[Publis
     for release in releases:
         if release.entry is None or release.entry["identity"] != ledger.identity:
             continue
-        number = release.entry["entry"]
+        number, stated, wrong = release.entry["entry"], release.part.guarantee, None
         if number not in known:
             raise ArgumentError("manifests", release.path, f"names entry {number}, which the ledger does not have")
         entry = entries[release.path] = known[number]
-        stated = release.part.guarantee
         if entry.guarantee != stated:
-            expected = (
-                f"states {stated}, where entry {number} of the ledger was charged {entry.guarantee}: it was changed"
-            )
-            raise ArgumentError("manifests", release.path, expected)
-        if entry.files is not None:
+            wrong = f"states {stated}, where entry {number} of the ledger was charged {entry.guarantee}: it was changed"
+        elif entry.files is not None:
             if release.digest not in entry.files.values():
-                expected = f"is not the manifest whose digest entry {number} of the ledger recorded"
-                raise ArgumentError("manifests", release.path, f"{expected}: it was changed after it was published")
+                wrong = f"is not the manifest whose digest entry {number} of the ledger recorded: it was changed after "
+                wrong += "it was published"
             recorded.add(release.path)
+        if wrong is not None:
+            raise ArgumentError("manifests", release.path, wrong)
     return BudgetFacts(
-        identity=ledger.identity,
-        unit=ledger.unit,
-        neighbours=ledger.neighbours,
-        accounting=ledger.accounting,
-        budget=ledger.budget,
+        **{name: getattr(ledger, name) for name in ("identity", "unit", "neighbours", "accounting", "budget")},
         spent=ledger.spent(),
         remaining=ledger.remaining(),
         head=head,
@@ -184,14 +165,13 @@ def total_of(releases: Sequence[PublishedRelease]) -> ReportTotal:
             said = said.replace(release.path, release.name)
         return ReportTotal(refusal=said)
     basic = composition.basic
-    if len(releases) == 1:
-        return ReportTotal(basic=basic)
-    # Where the plain sum has no delta: the one that most publications state.
-    delta = basic.delta or 1e-6
-    lower, upper = composition.epsilon(delta)
-    if not math.isfinite(upper) or upper >= basic.epsilon:
-        return ReportTotal(basic=basic)
-    return ReportTotal(basic=basic, composed=ApproxDP(upper, delta, basic.neighbours), lower=lower)
+    if len(releases) > 1:
+        # Where the plain sum has no delta: the one that most publications state.
+        delta = basic.delta or 1e-6
+        lower, upper = composition.epsilon(delta)
+        if upper < basic.epsilon:
+            return ReportTotal(basic=basic, composed=ApproxDP(upper, delta, basic.neighbours), lower=lower)
+    return ReportTotal(basic=basic)
 
 
 PRIORS = (0.01, 0.1, 0.5)
@@ -202,9 +182,8 @@ class Disclosure:
     """What can be learnt of one kind of fact."""
 
     fact: str  # the fact, in words
-    # Between data sets where it holds and where it does not.
-    epsilon: float
-    delta: float
+    epsilon: float  # between data sets where it holds and where it does not
+    delta: float  # likewise
 
     @property
     def beliefs(self) -> tuple[tuple[float, float], ...]:
@@ -214,8 +193,7 @@ class Disclosure:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain values."""
-        beliefs = [{"before": before, "after": after} for before, after in self.beliefs]
-        return {"fact": self.fact, "epsilon": self.epsilon, "delta": self.delta, "beliefs": beliefs}
+        return {**asdict(self), "beliefs": [{"before": before, "after": after} for before, after in self.beliefs]}
 
 
 def disclosures(guarantee: Guarantee, unit: str) -> tuple[Disclosure, ...]:
@@ -225,35 +203,19 @@ def disclosures(guarantee: Guarantee, unit: str) -> tuple[Disclosure, ...]:
         return (Disclosure(fact=f"what the data say about {unit}", epsilon=epsilon, delta=delta),)
     # More than the error of three roundings of floats; a larger epsilon would overflow.
     twice = min(1.0, (1.0 + math.exp(min(epsilon, 700.0))) * delta * (1.0 + 1e-12))
+    present = Disclosure(fact=f"whether {unit} is in the data at all", epsilon=epsilon, delta=delta)
     known = f"what the data say about {unit}, once known to be in them"
-    return (
-        Disclosure(fact=f"whether {unit} is in the data at all", epsilon=epsilon, delta=delta),
-        Disclosure(fact=known, epsilon=2.0 * epsilon, delta=twice),
-    )
+    return present, Disclosure(fact=known, epsilon=2.0 * epsilon, delta=twice)
 
 
 def percent_up(share: float) -> str:
-    """Return a share as a percentage with at most one decimal, rounded up, but for the error of floats.
-
-    Examples
-    --------
-    >>> percent_up(0.5), percent_up(0.7311), percent_up(0.99999)
-    ('50 %', '73.2 %', 'more than 99.9 %')
-    """
+    """Return a share as a percentage with at most one decimal, rounded up, but for the error of floats."""
     tenths = math.ceil(share * 1000.0 - 2e-9)
-    if tenths >= 1000:
-        return "more than 99.9 %"
-    return f"{tenths / 10:g} %"
+    return "more than 99.9 %" if tenths >= 1000 else f"{tenths / 10:g} %"
 
 
 def one_in(delta: float) -> str:
-    """Return a small probability as one in so many, rounded up to two digits.
-
-    Examples
-    --------
-    >>> one_in(1e-06), one_in(3.1e-07), one_in(0.02)
-    ('1 in 1,000,000', '1 in 3,200,000', '1 in 50')
-    """
+    """Return a small probability as one in so many, rounded up to two digits."""
     number = 1.0 / delta
     if not math.isfinite(number):
         return "1 in more than 10^300"
@@ -290,7 +252,7 @@ class Report:
     @property
     def rows(self) -> tuple[PyramidRow, ...]:
         """The pyramid of NIST SP 800-226, row by row."""
-        return pyramid_rows(self.releases, self.total, self.budget, self.deployment)
+        return nist_rows(self.releases, self.total, self.budget, self.deployment)
 
     @property
     def open_rows(self) -> tuple[PyramidRow, ...]:
@@ -300,31 +262,20 @@ class Report:
     @property
     def problems(self) -> tuple[str, ...]:
         """What must be settled before anybody signs, other than open questions."""
-        found = [
-            f"The file {table.file} is not the one that was released: its digest differs from that in the manifest."
-            for release in self.releases
-            for table in release.tables
-            if table.state == "changed"
-        ]
+        tables = [table for release in self.releases for table in release.tables if table.state == "changed"]
+        differs = "is not the one that was released: its digest differs from that in the manifest."
+        found = [f"The file {table.file} {differs}" for table in tables]
         if self.total.refusal is not None:
             found.append(f"No total of these releases exists: {self.total.refusal}.")
-        if self.budget is not None:
-            found += [
-                f"The release {release.name} was not charged to this ledger."
-                for release in self.releases
-                if release.path not in self.budget.entries
-            ]
+        uncharged = [] if self.budget is None else [one for one in self.releases if one.path not in self.budget.entries]
+        found += [f"The release {release.name} was not charged to this ledger." for release in uncharged]
         return tuple(found)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the requests themselves warn about, such as a large epsilon or delta."""
-        found = [
-            f"{release.name}: {warning}"
-            for release in self.releases
-            for warning in release.manifest.get("table", {}).get("warnings", ())
-        ]
-        return tuple(dict.fromkeys(found))
+        given = ((release.name, release.manifest.get("table", {}).get("warnings", ())) for release in self.releases)
+        return tuple(dict.fromkeys(f"{name}: {warning}" for name, warnings in given for warning in warnings))
 
     def to_html(self) -> str:
         """Return the page: one HTML document with everything in it, for the screen and for paper."""
@@ -441,7 +392,28 @@ def report(
     """
     named = _paths(manifests)
     read = [*named, *(file for file in (deployment, signer) if file is not None)]
-    targets = _targets(out, registry, read, overwrite=overwrite)
+    # The files to write, by their arguments.
+    targets: dict[str, Path] = {}
+    for argument, path, endings in (("out", out, (".html", ".htm")), ("registry", registry, (".yaml", ".yml"))):
+        if path is None:
+            continue
+        with _writing(argument, os.fspath(path)):
+            file = targets[argument] = Path(path)
+            why: str | Message | None = None
+            if file.suffix.lower() not in endings:
+                why = "must end in " + " or ".join(endings)
+            elif not file.parent.is_dir():
+                why = f"{str(file.parent)!r} is not a directory; create it first"
+            elif file.is_dir():
+                why = "is a directory; name a file"
+            elif os.path.realpath(file) in {os.path.realpath(one) for one in read}:
+                why = "is a file that is read; name another file"
+            elif os.path.lexists(file) and not overwrite:
+                why = Message("already exists; pass {overwrite:True} to replace it, or name another file")
+            elif not os.access(file.parent, os.W_OK | os.X_OK):
+                why = f"cannot be written: no write permission for {str(file.parent)!r}"
+            if why is not None:
+                raise ArgumentError(argument, str(file), why)
     if ledger is not None:
         from ggdp.ledger.charging import require_apart_from_ledger
 
@@ -449,12 +421,8 @@ def report(
     answers = NO_ANSWERS if deployment is None else read_deployment(deployment)
     signers = None if signer is None else read_signers(signer)
     releases = tuple(read_release(path, signers) for path in named)
-    found = Report(
-        releases=releases,
-        total=total_of(releases),
-        budget=None if ledger is None else budget_facts(ledger, releases),
-        deployment=answers,
-    )
+    total, budget = total_of(releases), None if ledger is None else budget_facts(ledger, releases)
+    found = Report(releases=releases, total=total, budget=budget, deployment=answers)
     contents: dict[Path, bytes] = {}
     if "registry" in targets:
         from ggdp.reports.registry import as_yaml
@@ -475,54 +443,18 @@ def _paths(manifests: object) -> tuple[str, ...]:
         manifests = [manifests]
     if not hasattr(manifests, "__iter__"):
         raise ArgumentTypeError("manifests", type(manifests).__name__, "must be paths of manifests")
-    found = []
+    found: dict[str, str] = {}
     for one in manifests:
         if not isinstance(one, str | os.PathLike):
             raise ArgumentTypeError("manifests", type(one).__name__, "must be paths of manifests")
         if "\0" in str(one):
             raise ArgumentError("manifests", str(one), "is not the name of a file")
-        found.append(os.fspath(one))
+        if os.path.realpath(one) in found:
+            raise ArgumentError("manifests", os.fspath(one), "is named twice; each release counts once")
+        found[os.path.realpath(one)] = os.fspath(one)
     if not found:
         raise ArgumentError("manifests", [], "must not be empty")
-    seen: set[str] = set()
-    for one in found:
-        real = os.path.realpath(one)
-        if real in seen:
-            raise ArgumentError("manifests", one, "is named twice; each release counts once")
-        seen.add(real)
-    return tuple(found)
-
-
-def _targets(
-    out: str | os.PathLike[str] | None,
-    registry: str | os.PathLike[str] | None,
-    read: Sequence[str | os.PathLike[str]],
-    *,
-    overwrite: bool,
-) -> dict[str, Path]:
-    """Return the files to write, by their arguments; raise if one cannot be written, or is read, before any work."""
-    found: dict[str, Path] = {}
-    for argument, path, endings in (("out", out, (".html", ".htm")), ("registry", registry, (".yaml", ".yml"))):
-        if path is None:
-            continue
-        with _writing(argument, os.fspath(path)):
-            file = found[argument] = Path(path)
-            why: str | Message | None = None
-            if file.suffix.lower() not in endings:
-                why = "must end in " + " or ".join(endings)
-            elif not file.parent.is_dir():
-                why = f"{str(file.parent)!r} is not a directory; create it first"
-            elif file.is_dir():
-                why = "is a directory; name a file"
-            elif os.path.realpath(file) in {os.path.realpath(one) for one in read}:
-                why = "is a file that is read; name another file"
-            elif os.path.lexists(file) and not overwrite:
-                why = Message("already exists; pass {overwrite:True} to replace it, or name another file")
-            elif not os.access(file.parent, os.W_OK | os.X_OK):
-                why = f"cannot be written: no write permission for {str(file.parent)!r}"
-            if why is not None:
-                raise ArgumentError(argument, str(file), why)
-    return found
+    return tuple(found.values())
 
 
 @contextmanager

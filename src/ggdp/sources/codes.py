@@ -16,18 +16,16 @@ datetime      time stamps, with a time zone or without                          
 object        pandas' columns of Python values                                                             all
 ============  ===========================================================================================  =========
 
-Declared as text (t), integers (i), booleans (B), dates (d), bins of numbers (b), bins of time (p), or open (o).
-Whatever else, and every kind not listed (durations, lists, polars' Python objects, ...), is refused before any value is
-read, by an error that names request and schema only. Units may be of every kind but
-decimal and datetime.
+Declared as text (t), integers (i), booleans (B), dates (d), bins of numbers (b), bins of time (p), or open (o). All
+else (durations, lists, polars' Python objects, ...) is refused before any value is read, by an error that names request
+and schema only. Units may be of every kind but decimal and datetime.
 
 The type of a pandas column follows from its values: one null makes a column of integers a float one and a column of
 booleans an object one, one text makes both object columns, and without any value a column of text is a float one. The
 same holds for files that pandas has written. So text, integers, floats, booleans and objects go with every declaration,
-and may be units: else whether a release succeeds would hang on one row. What does not fit is `other`, whatever the type
-of its column. The type of pandas' categories follows from the data (without any it is float), so it is not a schema:
-whatever it is, each category is read as a Python value, and one without a text is neither key nor unit. Dictionaries of
-Arrow have the kind of their values, whose type is part of the schema.
+and may be units: else one row would decide whether a release succeeds. What does not fit is `other`. The type of
+pandas' categories follows from the data as well, so each category is read as a Python value, and one without a text is
+neither key nor unit. Dictionaries of Arrow have the kind of their values, whose type is part of the schema.
 
 **Levels.** A value has a *canonical text*, and is the level whose text (`Column.texts`) is equal to it.
 
@@ -58,21 +56,16 @@ declared. An empty field of a CSV file is null, quoted or not. In open columns n
 Claim. Each row has one code or none in every column, and which one depends on that row alone. So it is in one cell of a
 marginal, or in none: this is all that sensitivities need.
 
-**Time stamps** are compared with edges exactly, each in its own unit, those with a time zone in UTC:
-
-========  ==========================================================
-tick      a whole number of the column's unit: a day, s, ms, us, ns
-ceiling   the first tick that is not before an edge
-========  ==========================================================
-
-Claim. A value v, which is a tick, is at or after an edge e if and only if it is at or after the ceiling of e. A ceiling
-after the last tick of the year 9999 is reached by what is after that tick alone. Nothing is cast but literals, which
-the declaration alone decides, so no value can make a query fail.
+Claim. A time stamp is a tick, a whole number of its column's unit (a day, s, ms, us, ns), and is at or after an edge
+if and only if it is at or after the ceiling of that edge, the first tick that is not before it. A ceiling after the
+last tick of the year 9999 is reached by what is after that tick alone. Nothing is cast but literals, which the
+declaration alone decides, so no value can make a query fail.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -82,81 +75,33 @@ from ggdp.domain import periods
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from ggdp.domain.column import Column
     from ggdp.sources.engine import Dialect
-
-
-# Microseconds of a unit. Nanoseconds are compared with whole microseconds, which are ticks of theirs.
-_TICKS = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1}
-_DAY = 86_400_000_000
-_FIRST, _LAST = (int(periods.instant(time)) for time in (datetime.min, datetime.max))  # noqa: DTZ901
-# What nanoseconds of 64 bits can hold, in microseconds.
-_NANOSECONDS = (-(2**63) // 1000 + 1, (2**63 - 1) // 1000)
-
-
-def time_conditions(
-    value: nw.Expr, edges: Sequence[Any], dtype: nw.dtypes.DType, dialect: Dialect
-) -> list[nw.Expr | bool]:
-    """Return whether days or time stamps reach each edge; times before year 1 reach none, those after 9999 all."""
-    unit = getattr(dtype, "time_unit", None)
-    step = _DAY if unit is None else _TICKS[unit]
-
-    def reaches(edge: Any) -> nw.Expr | bool:  # noqa: ANN401 - a date or a time, or infinite
-        least = periods.instant(edge)
-        ceiling = _FIRST if least < _FIRST else _LAST + 1 if least > _LAST else -(-int(least) // step) * step
-        if unit == "ns" and not _NANOSECONDS[0] <= ceiling <= _NANOSECONDS[1]:
-            return ceiling < 0
-        if ceiling > _LAST:
-            return value > _literal(_LAST // step * step, dtype, dialect)
-        return value >= _literal(ceiling, dtype, dialect)
-
-    return [reaches(edge) for edge in edges]
-
-
-def _literal(microseconds: int, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr:
-    """Return an instant as a literal of a column's own type."""
-    time = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)  # noqa: DTZ001
-    return dialect.date_literal(time.date()) if isinstance(dtype, nw.Date) else dialect.time_literal(time, dtype)
 
 
 # The code of rows that are not counted.
 NOWHERE = -1
 # Text that is a number.
 NUMBER = r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?"
-# What narwhals calls objects; those of pandas are read otherwise, and are the kind "object".
-_PYTHON = "python objects"
-
 _ALL = {"text", "integer", "boolean", "date", "bins", "dated", "open"}
 _DECLARED = {
-    "text": _ALL,
-    "integer": _ALL,
-    "float": _ALL,
+    **dict.fromkeys(("text", "integer", "float", "boolean", "object"), _ALL),
     "decimal": {"integer", "bins"},
-    "boolean": _ALL,
     "date": {"text", "date", "dated", "open"},
     "datetime": {"dated"},
-    "object": _ALL,
 }
-_UNITS = ("text", "integer", "float", "boolean", "date", "object")
 _HOW_TO_FIX = {
     "decimal": "declare edges or integer levels, or cast the column to text first",
     "date": "declare dates, or edges of dates, or cast the column first",
     "datetime": "declare edges of dates or times, or cast the column to dates first",
     "unknown": "cast the column to text, integers, dates or time stamps in microseconds first",
-    _PYTHON: "make a column of text, integers or dates of it first",
+    "python objects": "make a column of text, integers or dates of it first",
 }
 # `\z` is the end of the text alone; `$` would let a line break pass on some engines.
-_WHOLE = r"^[+-]?[0-9]+(\.0*)?\z"
-_NUMBER = rf"^{NUMBER}\z"
-# How pandas writes an integer of a column that has nulls.
-_WRITTEN_FLOAT = r"^-?[0-9]{1,19}\.0\z"
-_TIME = rf"^{periods.ISO}\z"
-# How Arrow and Spark write a decimal zero with many digits after the point.
-_SMALL_ZERO = r"^[+-]?0[eE][+-]?[0-9]+\z"
-_TRUE, _FALSE = r"^[tT][rR][uU][eE]\z", r"^[fF][aA][lL][sS][eE]\z"
+_WHOLE, _NUMBER = r"^[+-]?[0-9]+(\.0*)?\z", rf"^{NUMBER}\z"
 _INT64 = 2.0**63
+
+_FIRST, _LAST = (int(periods.instant(time)) for time in (datetime.min, datetime.max))  # noqa: DTZ901
 
 # Values as numbers or times, and whether they pass each edge, where the declaration alone does not decide that.
 _Conditions: TypeAlias = "tuple[nw.Expr, list[nw.Expr | bool]]"
@@ -170,11 +115,8 @@ def kind_of(dtype: nw.dtypes.DType) -> str:
         return "integer"
     if dtype.is_float():
         return "float"
-    if isinstance(dtype, nw.Object):
-        return _PYTHON
-    if isinstance(dtype, nw.Decimal | nw.Boolean | nw.Date):
-        return type(dtype).__name__.lower()
-    return str(dtype).split("(")[0].lower()
+    # Objects of pandas are read otherwise, and are the kind "object".
+    return "python objects" if isinstance(dtype, nw.Object) else str(dtype).split("(")[0].lower()
 
 
 def require_countable(column: Column, kinds: Mapping[str, str]) -> None:
@@ -191,12 +133,6 @@ def require_countable(column: Column, kinds: Mapping[str, str]) -> None:
     raise ArgumentError(f"column {column.name!r}", kind, f"cannot be counted as declared ({declared}): {how_to_fix}")
 
 
-def require_unit(name: str, kinds: Mapping[str, str]) -> None:
-    """Raise if the values of a column do not identify units in the same way on every engine."""
-    if kinds[name] not in _UNITS:
-        raise ArgumentError("unit", name, f"is a column of kind {kinds[name]}; cast it to integers or text first")
-
-
 def unit_value(value: nw.Expr, kind: str) -> nw.Expr:
     """Return the value that identifies a unit; null if it is not a unit.
 
@@ -209,14 +145,11 @@ def unit_value(value: nw.Expr, kind: str) -> nw.Expr:
     if kind not in ("text", "object"):
         return value
     text = value.cast(nw.String)
-    whole = nw.when(text.str.contains(_WRITTEN_FLOAT)).then(text.str.replace_all(r"\.0\z", "")).otherwise(text)
+    # How pandas writes an integer of a column that has nulls.
+    is_written_float = text.str.contains(r"^-?[0-9]{1,19}\.0\z")
+    whole = nw.when(is_written_float).then(text.str.replace_all(r"\.0\z", "")).otherwise(text)
     # Few texts end so, and a regular expression takes longer than all else that is done with a unit.
     return nw.when(text.str.ends_with(".0")).then(whole).otherwise(text)
-
-
-def is_missing(value: nw.Expr, kind: str) -> nw.Expr:
-    """Return whether values are null, NaN included."""
-    return value.is_null() | value.is_nan() if kind == "float" else value.is_null()
 
 
 def text_of_invalid(column: Column | None) -> str | None:
@@ -232,12 +165,14 @@ def canonical_text(value: nw.Expr, kind: str, declared: str) -> nw.Expr:
         return _whole_numbers(value).cast(nw.String)
     text = value.cast(nw.String)
     if kind == "decimal":
-        return _whole_texts(nw.when(text.str.contains(_SMALL_ZERO)).then(nw.lit("0")).otherwise(text))
+        # How Arrow and Spark write a zero with many digits after the point.
+        is_zero = text.str.contains(r"^[+-]?0[eE][+-]?[0-9]+\z")
+        return _whole_texts(nw.when(is_zero).then(nw.lit("0")).otherwise(text))
     if kind in ("text", "object") and declared == "integer":
         return _whole_texts(text)
     if kind in ("text", "object") and declared == "boolean":
-        false = nw.when(text.str.contains(_FALSE)).then(nw.lit("false"))
-        return nw.when(text.str.contains(_TRUE)).then(nw.lit("true")).otherwise(false)
+        false = nw.when(text.str.contains(r"^[fF][aA][lL][sS][eE]\z")).then(nw.lit("false"))
+        return nw.when(text.str.contains(r"^[tT][rR][uU][eE]\z")).then(nw.lit("true")).otherwise(false)
     return text
 
 
@@ -255,48 +190,85 @@ def _whole_texts(text: nw.Expr) -> nw.Expr:
     return nw.when(digits == nw.lit("")).then(nw.lit("0")).otherwise(signed)
 
 
-def bin_codes(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr:
-    """Return the codes of values in the bins of a column, `other` and `missing` included."""
-    bins = len(column.edges or ()) - 1
+def fill_code(code: nw.Expr, value: nw.Expr, kind: str, column: Column) -> nw.Expr:
+    """Return codes of values, that of `other` where the code is null, that of `missing` where the value is, or NaN."""
     other = NOWHERE if column.other_code is None else column.other_code
     missing = NOWHERE if column.missing_code is None else column.missing_code
+    known = nw.when(code.is_null()).then(nw.lit(other)).otherwise(code)
+    is_missing = value.is_null() | value.is_nan() if kind == "float" else value.is_null()
+    return nw.when(is_missing).then(nw.lit(missing)).otherwise(known).cast(nw.Int64)
+
+
+def bin_codes(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr:
+    """Return the codes of values in the bins of a column, `other` and `missing` included."""
+    other = NOWHERE if column.other_code is None else column.other_code
     if kind in ("text", "object") and dtype.is_integer():
         # Python values were binned one by one (`ggdp.sources.dataframes`).
-        return nw.when(value.is_null()).then(nw.lit(missing)).otherwise(value).cast(nw.Int64)
+        return fill_code(value, value, kind, column)
     if kind == "boolean" or (kind in ("integer", "float") and column.dated):
         # No truth is a number, and no number is a time.
-        return nw.when(is_missing(value, kind)).then(nw.lit(missing)).otherwise(nw.lit(other)).cast(nw.Int64)
+        return fill_code(nw.lit(other), value, kind, column)
     if column.dated:
         read, passed = _times(value, kind, column, dtype, dialect)
     else:
         read, passed = _numbers(value, kind, column, dtype)
-    codes = [other, *range(bins), other]
+    codes = [other, *range(len(column.edges or ()) - 1), other]
     # What is always passed leaves only what comes after it, and what is never passed only what comes before.
-    first = sum(1 for condition in passed if condition is True)
-    last = len(passed) - sum(1 for condition in passed if condition is False)
+    first = sum(condition is True for condition in passed)
+    last = len(passed) - sum(condition is False for condition in passed)
     tree = _tree([condition for condition in passed if not isinstance(condition, bool)], codes[first : last + 1])
-    unread = nw.when(read.is_null()).then(nw.lit(other)).otherwise(tree)
-    return nw.when(is_missing(value, kind)).then(nw.lit(missing)).otherwise(unread).cast(nw.Int64)
+    return fill_code(nw.when(~read.is_null()).then(tree), value, kind, column)
 
 
 def _numbers(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType) -> _Conditions:
     """Return values as numbers, null if they are not, and whether they reach each bin and pass the last one."""
     edges: Sequence[Any] = column.edges or ()
-    if kind == "integer":
-        return value, _integer_conditions(value, edges, dtype)
-    number = text_as_float(value) if kind in ("text", "object") else value.cast(nw.Float64)
-    passed: list[nw.Expr | bool] = [(number >= edge) if edge > -math.inf else True for edge in edges[:-1]]
-    return number, [*passed, (number > edges[-1]) if edges[-1] < math.inf else False]
+    if kind != "integer":
+        number = text_as_float(value) if kind in ("text", "object") else value.cast(nw.Float64)
+        passed: list[nw.Expr | bool] = [(number >= edge) if edge > -math.inf else True for edge in edges[:-1]]
+        return number, [*passed, (number > edges[-1]) if edges[-1] < math.inf else False]
+    # Integers are compared as integers of their own type.
+    name = type(dtype).__name__
+    bits = int("".join(filter(str.isdigit, name)) or 64)
+    low, high = (0, 2**bits - 1) if name.startswith("U") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+    def reaches(least: float) -> nw.Expr | bool:
+        if not low < least <= high:
+            return least <= low
+        # Arrow compares as signed integers of 64 bits, unless both sides have another type; it reads that from text.
+        return value >= (nw.lit(str(int(least))).cast(dtype) if high >= 2**63 else nw.lit(int(least)))
+
+    last = math.floor(edges[-1]) + 1 if math.isfinite(edges[-1]) else edges[-1]
+    lower = [reaches(math.ceil(edge) if math.isfinite(edge) else edge) for edge in edges[:-1]]
+    return value, [*lower, reaches(last)]
 
 
 def _times(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType, dialect: Dialect) -> _Conditions:
     """Return values as times, null if they are not, and whether they reach each bin and the end of the last one."""
     edges: Sequence[Any] = column.edges or ()
-    if kind in ("date", "datetime"):
-        return value, time_conditions(value, edges, dtype, dialect)
-    text = value.cast(nw.String)
-    time = nw.when(text.str.contains(_TIME)).then(text.str.replace_all("T", " ", literal=True))
-    return time, [(time >= periods.time_text(edge)) if periods.is_time(edge) else edge < 0 for edge in edges]
+    if kind not in ("date", "datetime"):
+        text = value.cast(nw.String)
+        time = nw.when(text.str.contains(rf"^{periods.ISO}\z")).then(text.str.replace_all("T", " ", literal=True))
+        return time, [edge < 0 if isinstance(edge, float) else (time >= periods.time_text(edge)) for edge in edges]
+    unit = getattr(dtype, "time_unit", None)
+    # Microseconds of the unit; a day is that of dates. Nanoseconds are compared with whole microseconds, which are
+    # ticks of theirs, of which 64 bits hold those between two.
+    step = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1, None: 86_400_000_000}[unit]
+    earliest, latest = -(2**63) // 1000 + 1, (2**63 - 1) // 1000
+
+    def literal(microseconds: int) -> nw.Expr:
+        time = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)  # noqa: DTZ001
+        return dialect.date_literal(time.date()) if isinstance(dtype, nw.Date) else dialect.time_literal(time, dtype)
+
+    def reaches(edge: Any) -> nw.Expr | bool:  # noqa: ANN401 - a date or a time, or infinite
+        # Times before year 1 reach no edge, those after 9999 all.
+        least = periods.instant(edge)
+        ceiling = _FIRST if least < _FIRST else _LAST + 1 if least > _LAST else -(-int(least) // step) * step
+        if unit == "ns" and not earliest <= ceiling <= latest:
+            return ceiling < 0
+        return value > literal(_LAST // step * step) if ceiling > _LAST else value >= literal(ceiling)
+
+    return value, [reaches(edge) for edge in edges]
 
 
 def text_as_float(text: nw.Expr) -> nw.Expr:
@@ -304,30 +276,6 @@ def text_as_float(text: nw.Expr) -> nw.Expr:
     text = text.cast(nw.String)
     # Arrow reads no plus sign.
     return nw.when(text.str.contains(_NUMBER)).then(text.str.replace_all(r"^\+", "")).cast(nw.Float64)
-
-
-def _integer_conditions(value: nw.Expr, edges: Sequence[float], dtype: nw.dtypes.DType) -> list[nw.Expr | bool]:
-    """Return whether values reach the lower ends of bins and pass the last end, by integers of their own type."""
-    low, high = _range(dtype)
-
-    def reaches(least: float) -> nw.Expr | bool:
-        if least == math.inf or least > high:
-            return False
-        if least == -math.inf or least <= low:
-            return True
-        # Arrow compares as signed integers of 64 bits, unless both sides have another type; it reads that from text.
-        return value >= (nw.lit(str(int(least))).cast(dtype) if high >= 2**63 else nw.lit(int(least)))
-
-    def ceiling(edge: float, above: int) -> float:
-        return (math.floor(edge) + 1 if above else math.ceil(edge)) if math.isfinite(edge) else edge
-
-    return [*(reaches(ceiling(edge, 0)) for edge in edges[:-1]), reaches(ceiling(edges[-1], 1))]
-
-
-def _range(dtype: nw.dtypes.DType) -> tuple[int, int]:
-    name = type(dtype).__name__
-    bits = int("".join(filter(str.isdigit, name)) or 64)
-    return (0, 2**bits - 1) if name.startswith("U") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def _tree(passed: Sequence[nw.Expr], codes: Sequence[int]) -> nw.Expr:

@@ -9,28 +9,26 @@ stage   what it does
 ======  ==============================================================================================================
 
 Statistics are sums of whole numbers beside the count (`ggdp.sources.measures`): each row, or each unit in a cell, has a
-step or none, and its terms are added up in the same stages. Rows are not grouped first where an engine has a faster
-query of its own for a marginal (`Engine.direct_cells`).
+step or none, and its terms are added up in the same stages. Rows are not grouped first where that is slower
+(`Engine.groups_first`). Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ...,
+steps of measures ``m0``, ...), so that no name of a table can collide with another.
 
-Columns are renamed by their places (``c0``, ``c1``, ..., codes ``k0``, ..., texts ``t0``, ..., steps of measures
-``m0``, ...), so that no name of a table can collide with another.
-
-**Units.** With a column of units the rows are not grouped first either: each is given its cell, of the distinct pairs
-of units and cells some are kept, chosen uniformly by a keyed hash of the engine that counts, and the units in each
-cell, or their rows, are counted. `kept_cells` is the relation of these pairs, `cells` its sums.
+**Units.** With a column of units, each row is given its cell. Of the distinct pairs of units and cells some are kept,
+chosen uniformly by a keyed hash of the engine, and the units in each cell, or their rows, are counted. `kept_cells` is
+the relation of these pairs, `cells` its sums.
 
 ========  =======================================================================================
-M         most cells that a unit keeps in a marginal (`max_cells`)
+M         most cells that a unit keeps in a marginal (`UnitLimits.cells`)
 score     64 bits of a hash of secret, unit and cell, which each engine computes as it is fast there
 secret    64 bits of SHA-256(key : number of the marginal)
 cell      the cell's index; with open columns, its codes and texts, one column each
-R         most rows of a unit that are counted in a cell, where rows are counted (`max_rows`)
+R         most rows of a unit that are counted in a cell, where rows are counted (`UnitLimits.rows`)
 ========  =======================================================================================
 
 Three steps, each a relation that the next one reads:
 
-1. `_pairs` makes one row for each distinct pair of unit and cell, with what it carries: `ROWS`, the rows of the unit
-   there, at most R, where rows are counted; and values of the unit there, aggregated from its own rows (`PairValue`).
+1. `_keep` makes one row for each distinct pair of unit and cell, with what it carries: `ROWS`, the rows of the unit
+   there, at most R, where rows are counted; and steps of the unit there, aggregated from its own rows.
 2. `Dialect.keep_pairs` keeps those with the M least scores of each unit, ties by the cell, with all their columns. It
    ends in `keep_by_rank` or `keep_in_memory`, or is one query of its own. This is the only step that bounds units.
 3. `_add_up` adds up by cell. What reads the second relation sees at most M rows of each unit.
@@ -42,16 +40,16 @@ at most as much. Proof. A score depends on secret, unit and cell alone, and scor
 strictly; nothing is numbered or drawn in the order of rows. A new key is drawn for each release, independently of the
 data, so that this holds given the key, and hence on average over it.
 
-Privacy needs no more of the hash. That no choice is favoured, and so that counts are not biased towards some cells,
-rests on scores behaving like independent uniform numbers, which is tested on every engine. A unit in at most M cells
-keeps all of them. What is promised is one law on every engine, and for one engine, key and version the same cells in
-every pass over the data, whatever the type of the column of units, as long as its texts are the same. Different
+Privacy needs no more of the hash. That counts are not biased towards some cells rests on scores behaving like
+independent uniform numbers, which is tested on every engine. For one engine, key and version the same cells are kept
+in every pass over the data, whatever the type of the column of units, as long as its texts are the same; different
 engines keep different cells.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -59,56 +57,33 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from ggdp.sources.codes import NOWHERE, bin_codes, canonical_text, is_missing, unit_value
-from ggdp.sources.engine import as_frame, collect, safe_name
-from ggdp.sources.measures import PairValue, known_name, step_of_unit, steps_of_rows, value_name
+from ggdp.sources.codes import NOWHERE, bin_codes, canonical_text, fill_code, unit_value
+from ggdp.sources.engine import Dialect, Engine, Frame, as_frame, collect, safe_name
+from ggdp.sources.measures import SummedMeasure, known_name, step_of_unit, steps_of_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from ggdp.domain.column import Column
     from ggdp.domain.table_domain import Domain
-    from ggdp.sources.engine import Dialect, Engine, Frame
-    from ggdp.sources.measures import SummedMeasure
 
 
-UNIT, ROWS, SCORE = "u", "n_rows", "score"
+COUNT, CELL, UNIT, ROWS, SCORE = "count", "cell", "u", "n_rows", "score"
 
 
 class UnitLimits(NamedTuple):
     """The column of units, and how much of a unit is counted in one marginal: cells, and rows in each of them."""
 
     unit: str
-    max_cells: int
+    cells: int
     secret: int
-    max_rows: int | None = None
-
-
-def subkey(key: bytes, marginal: int) -> int:
-    """Return the secret of one marginal, of 64 bits."""
-    return int.from_bytes(hashlib.sha256(f"{key.hex()}:{marginal}".encode()).digest()[:8])
-
-
-def _pairs(frame: Frame, cell: Sequence[str], limits: UnitLimits, values: Sequence[PairValue] = ()) -> Frame:
-    """Return the distinct pairs of units and cells, with their values, and rows (`ROWS`), at most R, if counted."""
-    aggregates = [part for each in values for part in each.aggregates]
-    found = frame.group_by(UNIT, *cell).agg(nw.len().alias(ROWS), *aggregates)
-    kept = [nw.col(UNIT, *cell), *(each.value.alias(each.name) for each in values)]
-    if limits.max_rows is None:
-        return found.select(*kept)
-    rows = nw.col(ROWS).cast(nw.Int64)
-    return found.select(
-        *kept, nw.when(rows > limits.max_rows).then(nw.lit(limits.max_rows)).otherwise(rows).alias(ROWS)
-    )
+    rows: int | None = None
 
 
 def keep_by_rank(scored: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
     """Return the pairs that are kept, of distinct ones that have a `SCORE`."""
     place = nw.col(UNIT).cum_count().over(UNIT, order_by=[SCORE, *cell])
-    return scored.with_columns(place.alias("place")).filter(nw.col("place") <= limits.max_cells).drop(SCORE, "place")
+    return scored.with_columns(place.alias("place")).filter(nw.col("place") <= limits.cells).drop(SCORE, "place")
 
 
 def keep_in_memory(pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
@@ -116,31 +91,27 @@ def keep_in_memory(pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Fra
     table = collect(pairs)
     units = table[UNIT].combine_chunks().dictionary_encode()
     number = units.indices.to_numpy(zero_copy_only=False)
-    is_crowded = np.bincount(number, minlength=1)[number] > limits.max_cells
-    few, count_crowded = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
-    number = number[count_crowded]
+    is_crowded = np.bincount(number, minlength=1)[number] > limits.cells
+    few, crowded = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
+    number = number[crowded]
     scores, places = _hashed_texts(units.dictionary, number, limits.secret), []
     for name in cell:
-        place, part = _coordinate(table[name].take(pa.array(count_crowded)).combine_chunks(), limits.secret)
-        scores = _mixed(scores ^ _mixed(part))
-        places.append(place)
+        values = table[name].take(pa.array(crowded)).combine_chunks()
+        if pa.types.is_integer(values.type):
+            places.append(values.to_numpy(zero_copy_only=False).astype(np.int64))
+            part = places[-1].view(np.uint64)
+        else:
+            texts = values.dictionary_encode()
+            at = texts.indices.to_numpy(zero_copy_only=False)
+            # Codes of a dictionary follow the order of rows, those of sorted texts the texts.
+            places.append(pc.rank(texts.dictionary, tiebreaker="dense").to_numpy().astype(np.int64)[at])
+            part = _hashed_texts(texts.dictionary, at, limits.secret)
+        scores = _mix(scores ^ _mix(part))
     # The number of a unit only sorts its pairs together; the order among them is that of their scores, then of cells.
     order = np.lexsort((*places, scores, number))
     first = np.searchsorted(number[order], number[order])
-    kept = order[np.arange(len(order)) - first < limits.max_cells]
-    return as_frame(table.take(pa.array(np.concatenate([few, count_crowded[kept]]))))
-
-
-def _coordinate(values: pa.Array, secret: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the order of the values of one column of cells, and words that tell them apart."""
-    if pa.types.is_integer(values.type):
-        codes = values.to_numpy(zero_copy_only=False).astype(np.int64)
-        return codes, codes.view(np.uint64)
-    texts = values.dictionary_encode()
-    number = texts.indices.to_numpy(zero_copy_only=False)
-    # Codes of a dictionary follow the order of rows, those of sorted texts the texts.
-    order = pc.rank(texts.dictionary, tiebreaker="dense").to_numpy().astype(np.int64)
-    return order[number], _hashed_texts(texts.dictionary, number, secret)
+    kept = order[np.arange(len(order)) - first < limits.cells]
+    return as_frame(table.take(pa.array(np.concatenate([few, crowded[kept]]))))
 
 
 def _hashed_texts(values: pa.Array, number: NDArray[np.int32], secret: int) -> NDArray[np.uint64]:
@@ -153,17 +124,11 @@ def _hashed_texts(values: pa.Array, number: NDArray[np.int32], secret: int) -> N
     return words[number]
 
 
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return the words after a permutation of 64 bits whose every output bit depends on all of them (SplitMix64)."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))
-
-
-COUNT, CELL = "count", "cell"
-_FIRST_DAY, _LAST_DAY = date.min, date.max
-# What rows are grouped by where no column is.
-_NO_COLUMN = "g"
 
 
 class MarginalQuery(NamedTuple):
@@ -179,17 +144,24 @@ class MarginalQuery(NamedTuple):
     @property
     def steps(self) -> list[str]:
         """The columns of the steps of all measures."""
-        return [value_name(place) for place in range(len(self.measured))]
+        return [f"m{place}" for place in range(len(self.measured))]
+
+    @property
+    def measured_steps(self) -> list[tuple[SummedMeasure, str]]:
+        """All measures with the columns of their steps."""
+        return list(zip(self.measured, self.steps, strict=True))
+
+    @property
+    def terms(self) -> dict[str, nw.Expr]:
+        """What is added up of the steps, by the columns of the sums."""
+        wide = self.engine.dialect.wide_sums
+        terms = (summed.terms(step, wide=wide) for summed, step in self.measured_steps)
+        return {name: term for found in terms for name, term in found.items()}
 
     @property
     def added(self) -> list[str]:
         """The columns that are added up in a cell: how many rows, how many have a step, and the terms of the steps."""
-        if self.by_step:
-            return [COUNT]
-        known = [known_name(step) for step in self.steps]
-        wide = self.engine.dialect.wide_sums
-        terms = (summed.names(step, wide=wide) for summed, step in zip(self.measured, self.steps, strict=True))
-        return [COUNT, *known, *(name for names in terms for name in names)]
+        return [COUNT] if self.by_step else [COUNT, *map(known_name, self.steps), *self.terms]
 
     @property
     def carried(self) -> list[str]:
@@ -233,14 +205,12 @@ def count_crowded(query: MarginalQuery) -> Frame:
     coded, names = _name_keys(query) if query.marginal.is_open else _index_cells(query)
     distinct = coded.group_by(UNIT, *names).agg(nw.len().alias(ROWS))
     units = distinct.group_by(UNIT).agg(nw.len().alias("n"))
-    return units.filter(nw.col("n") > query.limits.max_cells).select(nw.len().cast(nw.Int64).alias(ROWS))
+    return units.filter(nw.col("n") > query.limits.cells).select(nw.len().cast(nw.Int64).alias(ROWS))
 
 
 def clamped_totals(query: MarginalQuery) -> Frame:
-    """Return a frame of one row: how many units add up, in a cell, to `below` and to `above` the range of the measure.
-
-    The measure is one whose rows are added up. Not private, and before any cell of a unit is left out.
-    """
+    """Count the units whose rows add up to `below` and `above` the range of the measure in a cell. Not private."""
+    # Before any cell of a unit is left out.
     coded, names = _index_cells(query)
     (summed,), (step,) = query.measured, query.steps
     values = summed.measure.values
@@ -266,29 +236,40 @@ def _index_cells(query: MarginalQuery) -> tuple[Frame, list[str]]:
     return _code(query).select(index.cast(dtype).alias(CELL), *query.carried), [CELL]
 
 
+def key_names(marginal: Domain) -> list[str]:
+    """Return the columns of the keys of a marginal: codes, and texts of open columns."""
+    return [f"{'t' if column.kind == 'open' else 'k'}{place}" for place, column in enumerate(marginal)]
+
+
 def _name_keys(query: MarginalQuery) -> tuple[Frame, list[str]]:
     """Return a frame of keys by codes and texts, and the names of these columns."""
-    names = [f"{'t' if column.kind == 'open' else 'k'}{place}" for place, column in enumerate(query.marginal)]
+    names = key_names(query.marginal)
     return _code(query).select(*names, *query.carried), names
 
 
 def _keep(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
-    """Return the kept pairs of units and cells with their steps, from a frame of rows."""
-    assert query.limits is not None
-    values = [step_of_unit(summed.measure, step) for summed, step in zip(query.measured, query.steps, strict=True)]
-    pairs = _pairs(coded, names, query.limits, values)
-    return query.engine.dialect.keep_pairs(pairs, names, query.limits)
+    """Return the kept pairs of units and cells with their steps, and rows (`ROWS`), at most R, if these are counted."""
+    limits = query.limits
+    assert limits is not None
+    steps = {step: step_of_unit(summed.measure, step) for summed, step in query.measured_steps}
+    aggregates = [part for parts, _ in steps.values() for part in parts]
+    pairs = coded.group_by(UNIT, *names).agg(nw.len().alias(ROWS), *aggregates)
+    taken = [nw.col(UNIT, *names), *(value.alias(step) for step, (_, value) in steps.items())]
+    if limits.rows is not None:
+        rows = nw.col(ROWS).cast(nw.Int64)
+        taken.append(nw.when(rows > limits.rows).then(nw.lit(limits.rows)).otherwise(rows).alias(ROWS))
+    return query.engine.dialect.keep_pairs(pairs.select(*taken), names, limits)
 
 
 def _add_up(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
     """Return what is added up in each cell, or in each cell and step."""
-    by = [*names, *query.steps] if query.by_step else names
     if query.limits is None:
+        by = [*names, *query.steps] if query.by_step else names
         found = coded.group_by(*by).agg(*(nw.col(name).sum() for name in query.added))
     elif query.measured:
         found = _group(query, _keep(query, coded, names), names)
     else:
-        count = nw.len() if query.limits.max_rows is None else nw.col(ROWS).sum()
+        count = nw.len() if query.limits.rows is None else nw.col(ROWS).sum()
         found = _keep(query, coded, names).group_by(*names).agg(count.alias(COUNT))
     return found.with_columns(nw.col(COUNT).cast(nw.Int64))
 
@@ -296,27 +277,24 @@ def _add_up(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
 def _code(query: MarginalQuery) -> Frame:
     """Return a frame with a code, or the text of an open column, for each column; rows not counted are left out."""
     engine, frame, marginal, limits, *_ = query
-    dialect, kinds = engine.dialect, engine.kinds
-    schema = frame.collect_schema()
-    columns = list(enumerate(marginal))
-    raw = []
+    dialect, kinds, schema = engine.dialect, engine.kinds, frame.collect_schema()
+    columns, raw = list(enumerate(marginal)), []
     for place, column in columns:
         value, kind = nw.col(safe_name(column.name)), kinds[column.name]
         if column.kind == "bins":
             raw.append(bin_codes(value, kind, column, schema[safe_name(column.name)], dialect).alias(f"k{place}"))
         else:
             raw.append((dialect.text(value) if kind == "text" else value).alias(f"c{place}"))
-    raw += [
-        steps_of_rows(frame, summed.measure, kinds).alias(step)
-        for summed, step in zip(query.measured, query.steps, strict=True)
-    ]
-    if limits is None:
+    raw += [steps_of_rows(frame, summed.measure, kinds).alias(step) for summed, step in query.measured_steps]
+    if limits is None and engine.groups_first(query):
         names = [f"{'k' if column.kind == 'bins' else 'c'}{place}" for place, column in columns]
         if not names:
             # A selection of literals alone would have one row.
-            frame, names = frame.with_columns(nw.lit(0).alias(_NO_COLUMN)), [_NO_COLUMN]
-            raw.append(nw.col(_NO_COLUMN))
+            frame, names = frame.with_columns(nw.lit(0).alias("g")), ["g"]
+            raw.append(nw.col("g"))
         dialect, found = engine.evaluate(_group(query, frame.select(*raw), names))
+    elif limits is None:
+        found = frame.select(*raw, nw.lit(1).alias(COUNT))
     else:
         kind = kinds[limits.unit]
         unit = writable(dialect, unit_value(nw.col(safe_name(limits.unit)), kind), kind)
@@ -327,8 +305,8 @@ def _code(query: MarginalQuery) -> Frame:
         for place, column in columns
     ]
     # In none of the cells that cannot occur.
-    for pattern in marginal.impossible_codes:
-        elsewhere = (nw.col(f"k{place}") != nw.lit(code) for place, code in pattern.items())
+    for pattern in marginal.patterns:
+        elsewhere = (nw.col(f"k{place}") != nw.lit(code) for place, code in pattern)
         counted.append(nw.any_horizontal(*elsewhere, ignore_nulls=False))
     return found.filter(*counted) if counted else found
 
@@ -336,15 +314,11 @@ def _code(query: MarginalQuery) -> Frame:
 def _group(query: MarginalQuery, rows: Frame, names: list[str]) -> Frame:
     """Return rows, or kept pairs, grouped by some columns, with what is added up in each group."""
     if query.by_step:
-        names = [*names, *query.steps]
-    elif query.measured:
-        wide = query.engine.dialect.wide_sums
-        measured = zip(query.measured, query.steps, strict=True)
-        terms = [term for summed, step in measured for term in summed.terms(step, wide=wide)]
-        rows = rows.select(*names, *terms)
-    known = [nw.col(step).count().alias(known_name(step)) for step in query.steps if not query.by_step]
-    sums = [nw.col(name).sum() for name in query.added if name not in (COUNT, *map(known_name, query.steps))]
-    return rows.group_by(*names).agg(nw.len().alias(COUNT), *known, *sums)
+        return rows.group_by(*names, *query.steps).agg(nw.len().alias(COUNT))
+    terms = {step: nw.col(step) for step in query.steps} | query.terms
+    known = [nw.col(step).count().alias(known_name(step)) for step in query.steps]
+    rows = rows.select(*names, *(term.alias(name) for name, term in terms.items())) if terms else rows
+    return rows.group_by(*names).agg(nw.len().alias(COUNT), *known, *(nw.col(name).sum() for name in query.terms))
 
 
 def value_codes(dialect: Dialect, column: Column, kind: str, values: Frame) -> Frame:
@@ -357,43 +331,26 @@ def value_codes(dialect: Dialect, column: Column, kind: str, values: Frame) -> F
     return _join(dialect, raw, [(0, column)], {column.name: kind}).select("k0")
 
 
-def _join(
-    dialect: Dialect,
-    frame: Frame,
-    columns: Sequence[tuple[int, Column]],
-    kinds: Mapping[str, str],
-) -> Frame:
+def _join(dialect: Dialect, frame: Frame, columns: Sequence[tuple[int, Column]], kinds: Mapping[str, str]) -> Frame:
     """Return a frame with canonical texts, and the codes of those that are levels."""
-    read = [(place, column) for place, column in columns if column.kind != "bins"]
-    leveled = [(place, column) for place, column in read if column.kind != "open"]
-    texts = []
-    for place, column in read:
-        kind = kinds[column.name]
-        value = writable(dialect, nw.col(f"c{place}"), kind)
-        texts.append(canonical_text(value, kind, column.kind).alias(f"t{place}"))
+    texts, codes = [], []
+    for place, column in columns:
+        if column.kind != "bins":
+            value = writable(dialect, nw.col(f"c{place}"), kinds[column.name])
+            texts.append(canonical_text(value, kinds[column.name], column.kind).alias(f"t{place}"))
     found = frame.with_columns(*texts) if texts else frame
-    for place, column in leveled:
-        found = dialect.look_up(found, f"t{place}", column.texts, f"j{place}")
-    codes = [_level_code(place, column, kinds).alias(f"k{place}") for place, column in leveled]
+    for place, column in columns:
+        if column.kind not in ("bins", "open"):
+            # The place among the levels is null where none of them is equal.
+            found = dialect.look_up(found, f"t{place}", column.texts, f"j{place}")
+            value = nw.col(f"c{place}")
+            codes.append(fill_code(nw.col(f"j{place}"), value, kinds[column.name], column).alias(f"k{place}"))
     return found.with_columns(*codes) if codes else found
 
 
 def writable(dialect: Dialect, value: nw.Expr, kind: str) -> nw.Expr:
-    """Return values that every engine can convert to text; null for days outside the years 1 to 9999.
-
-    Polars panics where it writes such a day as text.
-    """
+    """Return values without days outside the years 1 to 9999, which polars panics at where it writes them as text."""
     if kind != "date":
         return value
-    first, last = dialect.date_literal(_FIRST_DAY), dialect.date_literal(_LAST_DAY)
+    first, last = dialect.date_literal(date.min), dialect.date_literal(date.max)
     return nw.when((value >= first) & (value <= last)).then(value)
-
-
-def _level_code(place: int, column: Column, kinds: Mapping[str, str]) -> nw.Expr:
-    """Return the code of a column with levels from the joined one, which is null where no level is equal."""
-    other = NOWHERE if column.other_code is None else column.other_code
-    missing = NOWHERE if column.missing_code is None else column.missing_code
-    joined = nw.col(f"j{place}")
-    unknown = nw.when(joined.is_null()).then(nw.lit(other)).otherwise(joined)
-    absent = is_missing(nw.col(f"c{place}"), kinds[column.name])
-    return nw.when(absent).then(nw.lit(missing)).otherwise(unknown).cast(nw.Int64)

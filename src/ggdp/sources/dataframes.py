@@ -11,8 +11,12 @@ import math
 import numbers
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -24,26 +28,12 @@ from ggdp.domain.periods import instant, instant_of_value
 from ggdp.errors import ArgumentError
 from ggdp.sources.codes import NOWHERE, NUMBER, text_of_invalid
 from ggdp.sources.counting import SCORE, UNIT, UnitLimits, keep_by_rank, keep_in_memory
-from ggdp.sources.engine import (
-    Dialect,
-    Engine,
-    as_frame,
-    declared_columns,
-    join_levels,
-    read_kinds,
-    replace_invalid_text,
-    require_one_declaration,
-    safe_name,
-)
+from ggdp.sources.engine import Dialect, Engine, Frame, as_frame, replace_invalid_text, safe_name
 from ggdp.sources.files import require_columns
 from ggdp.sources.measures import number_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
     from ggdp.domain.column import Column
-    from ggdp.sources.engine import Frame
     from ggdp.sources.query import CountQuery
 
 
@@ -71,30 +61,25 @@ class ArrowTable(Engine):
 
     def __init__(self, source: str, data: Any, columns: Sequence[str], _: Path | None = None) -> None:  # noqa: ANN401 - pyarrow is untyped
         require_columns(source, columns, data.column_names)
-        taken = pa.table({safe_name(column): data[column] for column in columns})
-        self._frame, self.kinds = read_kinds(ARROW, _plain(taken), columns)
+        taken = {}
+        for column in columns:
+            # Group-bys take neither dictionaries nor views.
+            values, kind = data[column], data[column].type
+            kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+            kind = pa.large_string() if pa.types.is_string_view(kind) else kind
+            taken[safe_name(column)] = values if kind == values.type else values.cast(kind)
+        self._frame, self.kinds = ARROW.read_kinds(pa.table(taken), columns)
 
     def frame(self, query: CountQuery) -> Frame:
         """Return the table; text that is not valid UTF-8 has no text."""
-        require_one_declaration(query, self.kinds)
-        table = replace_invalid_text(nw.to_native(self._frame), declared_columns(query))
-        for name in dict.fromkeys(summed.measure.column for summed in query.measured):
+        query.require_one_declaration(self.kinds)
+        table = replace_invalid_text(nw.to_native(self._frame), query.declared_columns())
+        for name in query.measured_columns:
             if self.kinds[name] == "integer":
                 # Arrow refuses to round integers to floats unless it is told to, by an error that values decide.
                 numbers = pc.cast(table[safe_name(name)], pa.float64(), safe=False)
                 table = table.append_column(number_name(name), numbers)
         return as_frame(table)
-
-
-def _plain(table: pa.Table) -> pa.Table:
-    """Return an Arrow table without dictionaries and views, which group-bys do not take."""
-    for place, field in enumerate(table.schema):
-        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if pa.types.is_string_view(kind):
-            kind = pa.large_string()
-        if kind != field.type:
-            table = table.set_column(place, field.name, table[field.name].cast(kind))
-    return table
 
 
 _NUMBER = re.compile(NUMBER)
@@ -107,74 +92,61 @@ class PandasFrame(Engine):
 
     def __init__(self, source: str, data: Any, columns: Sequence[str], _: Path | None = None) -> None:  # noqa: ANN401 - pandas is untyped
         require_columns(source, columns, list(data.columns))
-        self._data, empty = data, data.iloc[:0]
         # The Arrow types follow from the pandas types alone.
-        objects = {name for name in columns if _of_objects(empty[name].dtype)}
-        texts = {*objects, *(name for name in columns if _of_categories(empty[name].dtype))}
-        schema = pa.schema([(name, pa.string() if name in texts else _type(empty[name])) for name in columns])
-        self.kinds = ArrowTable("", schema.empty_table(), columns).kinds | dict.fromkeys(objects, "object")
+        self._data, empty = data, data.iloc[:0]
+        types = dict.fromkeys(columns, pa.string())
+        for name in columns:
+            if not _holds_python(empty[name]):
+                # No column of periods, intervals and the like is countable.
+                types[name] = pa.list_(pa.null())
+                with suppress(pa.ArrowException, TypeError, ValueError):
+                    types[name] = pa.Array.from_pandas(empty[name]).type
+        self.kinds = ArrowTable("", pa.schema(types).empty_table(), columns).kinds
+        self.kinds |= {name: "object" for name in columns if empty[name].dtype == np.dtype(object)}
 
     def frame(self, query: CountQuery) -> Frame:
         """Return the columns of a query as Arrow, with Python objects and categories read as they are declared."""
-        require_one_declaration(query, self.kinds)
-        declared = declared_columns(query, self.kinds)
+        query.require_one_declaration(self.kinds)
+        declared = query.declared_columns(self.kinds)
         table = pa.table({name: _array(self._data[name], column) for name, column in declared.items()})
         frame = ArrowTable("", table, list(declared)).frame(query)
         # Python values are read as numbers beside what they are as keys.
-        for name in dict.fromkeys(summed.measure.column for summed in query.measured):
-            dtype = self._data[name].dtype
-            if _of_objects(dtype) or _of_categories(dtype):
-                floats = _read_each(self._data[name], _numbers)
+        for name in query.measured_columns:
+            if _holds_python(self._data[name]):
+                floats = _read_each(self._data[name], _float, pa.float64())
                 frame = as_frame(nw.to_native(frame).append_column(number_name(name), floats))
         return frame
 
 
-def _of_objects(dtype: Any) -> bool:  # noqa: ANN401 - a pandas type
-    return bool(dtype == np.dtype(object))
+def _of_categories(series: Any) -> bool:  # noqa: ANN401 - a pandas series
+    return getattr(series.dtype, "categories", None) is not None
 
 
-def _of_categories(dtype: Any) -> bool:  # noqa: ANN401 - a pandas type
-    return getattr(dtype, "categories", None) is not None
-
-
-def _type(empty: Any) -> pa.DataType:  # noqa: ANN401 - a pandas series without rows
-    try:
-        found = pa.Array.from_pandas(empty).type
-    except (pa.ArrowException, TypeError, ValueError):
-        # Periods, intervals and the like: no column of these is countable.
-        return pa.list_(pa.null())
-    return found
+def _holds_python(series: Any) -> bool:  # noqa: ANN401 - a pandas series
+    """Return whether the values of a series are read one by one: Python objects, or categories."""
+    return bool(series.dtype == np.dtype(object)) or _of_categories(series)
 
 
 def _array(series: Any, column: Column | None) -> pa.Array:  # noqa: ANN401 - a pandas series
-    if not _of_categories(series.dtype) and not _of_objects(series.dtype):
-        try:
+    """Return a series as it is; of Python values texts, or their codes in the bins of a column."""
+    if not _holds_python(series):
+        # Text in Python's own strings may hold half of a surrogate pair, which is not text elsewhere.
+        with suppress(UnicodeEncodeError):
             return pa.Array.from_pandas(series)
-        except UnicodeEncodeError:
-            # Text in Python's own strings may hold half of a surrogate pair, which is not text elsewhere.
-            pass
-    return _read_each(series, lambda values: _read(values, column))
-
-
-def _read_each(series: Any, read: Callable[[Iterable[Any]], pa.Array]) -> pa.Array:  # noqa: ANN401 - a pandas series
-    """Return what is read of the Python values of a series; of its categories each is read once."""
-    if not _of_categories(series.dtype):
-        return read(series)
-    codes = series.cat.codes.to_numpy()
-    return read(series.cat.categories).take(pa.array(codes, mask=codes < 0))
-
-
-def _read(values: Iterable[Any], column: Column | None) -> pa.Array:
-    """Return texts of Python values, or their codes in the bins of a column."""
     if column is not None and column.kind == "bins":
-        return pa.array([_bin(value, column) for value in values], pa.int64())
+        return _read_each(series, partial(_bin, column=column), pa.int64())
     instead = text_of_invalid(column)
-    return pa.array([_text(value, instead) for value in values], pa.string())
+    return _read_each(series, partial(_text, instead=instead), pa.string())
 
 
-def _numbers(values: Iterable[Any]) -> pa.Array:
-    """Return Python values as floats; null if they are not numbers."""
-    return pa.array([None if _is_null(value) else _float(value) for value in values], pa.float64())
+def _read_each(series: Any, read: Callable[[Any], object], kind: pa.DataType) -> pa.Array:  # noqa: ANN401 - of pandas
+    """Return what is read of the Python values of a series, null of null; of its categories each is read once."""
+    values = series.cat.categories if _of_categories(series) else series
+    found = pa.array([None if _is_null(value) else read(value) for value in values], kind)
+    if not _of_categories(series):
+        return found
+    codes = series.cat.codes.to_numpy()
+    return found.take(pa.array(codes, mask=codes < 0))
 
 
 def _float(value: Any) -> float | None:  # noqa: ANN401 - any Python value
@@ -197,11 +169,13 @@ def _is_null(value: Any) -> bool:  # noqa: ANN401 - any Python value
 
 
 def _text(value: Any, instead: str | None) -> str | None:  # noqa: ANN401 - any Python value
-    """Return the canonical text of a Python value; None of what is null."""
-    if _is_null(value):
-        return None
+    """Return the canonical text of a Python value."""
     if isinstance(value, str):
-        return value if _is_unicode(value) else instead
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return instead
+        return value
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     if isinstance(value, numbers.Integral):
@@ -214,10 +188,8 @@ def _text(value: Any, instead: str | None) -> str | None:  # noqa: ANN401 - any 
     return instead
 
 
-def _bin(value: Any, column: Column) -> int | None:  # noqa: ANN401 - any Python value
-    """Return the code of a Python value in the bins of a column; None of what is null."""
-    if _is_null(value):
-        return None
+def _bin(value: Any, column: Column) -> int:  # noqa: ANN401 - any Python value
+    """Return the code of a Python value in the bins of a column."""
     other = NOWHERE if column.other_code is None else column.other_code
     if column.dated:
         instants = [instant(edge) for edge in column.edges or ()]
@@ -239,14 +211,6 @@ def _number(value: Any) -> float | None:  # noqa: ANN401 - any Python value
     return float(value) if isinstance(value, float | np.floating) else None
 
 
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 # Before it, a column named like a pattern (^w.*$) is taken for another one, and a unit may be counted more than once.
 OLDEST = (1, 36)
 
@@ -255,14 +219,11 @@ class _Polars(Dialect):
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of polars
         return {name for name, kind in native.collect_schema().items() if str(kind) == "Null"}
 
-    def look_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
+    def list_levels(self, native: Any, levels: Sequence[str], name: str, code: str) -> Any:  # noqa: ANN401 - of polars
         import polars as pl
 
-        def coded(name: str) -> Any:  # noqa: ANN401 - a frame of polars
-            found = pl.DataFrame({name: list(levels), code: range(len(levels))}, {name: pl.String, code: pl.Int64})
-            return found if isinstance(frame, nw.DataFrame) else found.lazy()
-
-        return join_levels(frame, text, coded)
+        found = pl.DataFrame({name: list(levels), code: range(len(levels))}, {name: pl.String, code: pl.Int64})
+        return found if isinstance(native, pl.DataFrame) else found.lazy()
 
     def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
         import polars as pl
@@ -285,10 +246,8 @@ class PolarsFrame(Engine):
         import polars as pl
 
         if tuple(map(int, pl.__version__.split(".")[:2])) < OLDEST:
-            oldest = ".".join(map(str, OLDEST))
-            raise ArgumentError(
-                "data", f"polars {pl.__version__}", f"is not counted safely; install polars {oldest} or newer"
-            )
+            what = f"is not counted safely; install polars {'.'.join(map(str, OLDEST))} or newer"
+            raise ArgumentError("data", f"polars {pl.__version__}", what)
         names = data.collect_schema().names()
         require_columns(source, columns, names)
         # Where no column is asked for, one stays: without any, a lazy frame may lose its rows.
@@ -297,7 +256,7 @@ class PolarsFrame(Engine):
         if isinstance(taken, pl.LazyFrame):
             # Predicates do not pass this.
             taken = taken.map_batches(lambda frame: frame, streamable=True)
-        self._frame, self.kinds = read_kinds(POLARS, taken, columns)
+        self._frame, self.kinds = POLARS.read_kinds(taken, columns)
 
     def frame(self, query: CountQuery) -> Frame:  # noqa: ARG002 - its text is always valid
         """Return the frame."""

@@ -28,22 +28,21 @@ statistics could decide it for many rows at once.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC
-from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import narwhals as nw
 import pyarrow as pa
 
-from ggdp.errors import ArgumentError, GgdpError, OutOfMemoryError, SourceError
+from ggdp.errors import GgdpError, OutOfMemoryError, SourceError
 from ggdp.sources.codes import kind_of, text_of_invalid
 from ggdp.sources.text_files import valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date, datetime
-    from pathlib import Path
 
     from ggdp.domain.column import Column
     from ggdp.sources.counting import MarginalQuery, UnitLimits
@@ -57,15 +56,27 @@ class Dialect(Protocol):
 
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of the library
         """Return the columns that are text although narwhals does not know their type: UUIDs, untyped nulls."""
-        ...
 
-    def look_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
-        """Return a frame with the position of each text among the levels; null for a text that is not a level."""
-        ...
+    def list_levels(self, native: Any, levels: Sequence[str], name: str, code: str) -> Any:  # noqa: ANN401, ARG002
+        """Return levels and their positions as a frame to join another one with; None if `look_up` needs none."""
+        return None
 
     def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
         """Return those of distinct pairs of unit and cell that are counted, with all columns (`counting`)."""
-        ...
+
+    def look_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
+        """Return a frame with the position of each text among the levels; null for a text that is not a level."""
+        name = f"{text}_level"
+        found: Any = as_frame(self.list_levels(nw.to_native(frame), levels, name, code))
+        return frame.join(found, left_on=text, right_on=name, how="left")
+
+    def read_kinds(self, data: Any, columns: Sequence[str]) -> tuple[Frame, dict[str, str]]:  # noqa: ANN401
+        """Return a frame, with text for types that are text unknown to narwhals, and kinds by its schema."""
+        frame, texts = as_frame(data), self.untyped_text(data)
+        schema = frame.collect_schema()
+        kinds = {name: "text" if safe_name(name) in texts else kind_of(schema[safe_name(name)]) for name in columns}
+        odd = [nw.col(name).cast(nw.String) for name in schema.names() if name in texts]
+        return (frame.with_columns(*odd) if odd else frame), kinds
 
     def text(self, value: nw.Expr) -> nw.Expr:
         """Return a column of text that is compared byte by byte."""
@@ -92,11 +103,9 @@ class Engine(Protocol):
 
     def __init__(self, source: str, data: Any, columns: Sequence[str], temp_dir: Path | None = None) -> None:  # noqa: ANN401
         """Open some columns of data, a frame or `Files`; errors name the source. No row is read."""
-        ...
 
     def frame(self, query: CountQuery) -> Frame:
         """Return the rows of the columns of a query."""
-        ...
 
     def working(self) -> AbstractContextManager[None]:
         """Return the context in which the engine works."""
@@ -109,6 +118,10 @@ class Engine(Protocol):
     def direct_cells(self, query: MarginalQuery) -> Frame | None:  # noqa: ARG002
         """Return the non-empty cells of a declared marginal with their sums, if there is a faster way; else None."""
         return None
+
+    def groups_first(self, query: MarginalQuery) -> bool:  # noqa: ARG002
+        """Return whether rows are grouped by raw values before these are given codes."""
+        return True
 
     def fall_back(self) -> bool:
         """Switch to a slower reader that fails less; return whether there is one that was not in use."""
@@ -124,20 +137,13 @@ Answer = TypeVar("Answer")
 
 
 def safe_name(name: str) -> str:
-    """Return the internal name of a column while it is counted, which holds no special character.
-
-    Examples
-    --------
-    >>> safe_name("ID"), safe_name("id"), safe_name("^i.*$")
-    ('b4944', 'b6964', 'b5e692e2a24')
-    """
+    """Return the internal name of a column while it is counted, which holds no special character."""
     return "b" + name.encode("utf-8", "surrogatepass").hex()
 
 
 def as_frame(frame: Any) -> Frame:  # noqa: ANN401 - a frame of any library
     """Return a frame as a narwhals frame."""
-    found: Frame = nw.from_native(frame)
-    return found
+    return nw.from_native(frame)  # type: ignore[no-any-return]
 
 
 def hide_errors(source: str, work: Callable[[], Answer]) -> Answer:
@@ -167,43 +173,6 @@ def collect(frame: Frame) -> pa.Table:
         options = {"engine": "streaming"} if frame.implementation.is_polars() else {}
         frame = frame.collect("pyarrow", **options)
     return frame.to_arrow()
-
-
-def read_kinds(dialect: Dialect, data: Any, columns: Sequence[str]) -> tuple[Frame, dict[str, str]]:  # noqa: ANN401
-    """Return a frame, with text for types that narwhals does not know but that are text, and kinds by its schema."""
-    frame, texts = as_frame(data), dialect.untyped_text(data)
-    schema = frame.collect_schema()
-    kinds = {name: "text" if safe_name(name) in texts else kind_of(schema[safe_name(name)]) for name in columns}
-    odd = [nw.col(name).cast(nw.String) for name in schema.names() if name in texts]
-    return (frame.with_columns(*odd) if odd else frame), kinds
-
-
-def join_levels(frame: Frame, text: str, levels: Callable[[str], Any]) -> Frame:
-    """Return a frame joined with the levels of a column of text, under a name of their own, and their codes."""
-    name = f"{text}_level"
-    found: Any = as_frame(levels(name))
-    return frame.join(found, left_on=text, right_on=name, how="left")
-
-
-def declared_columns(query: CountQuery, opened: Iterable[str] = ()) -> dict[str, Column | None]:
-    """Return the declarations of the columns of a query; None for its unit, and for columns that are only measured.
-
-    A query that names no column counts rows: it takes the first one that the source was opened with, if any.
-    """
-    declared: dict[str, Column | None] = {c.name: c for marginal in query.marginals for c in marginal}
-    for summed in query.measured:
-        declared.setdefault(summed.measure.column)
-    if query.unit is not None:
-        declared = {**declared, query.unit: None}
-    return declared or dict.fromkeys(islice(opened, 1))
-
-
-def require_one_declaration(query: CountQuery, kinds: Mapping[str, str]) -> None:
-    """Refuse columns of text that marginals declare in different ways: their values are read once for all marginals."""
-    declared = declared_columns(query)
-    for column in (column for marginal in query.marginals for column in marginal):
-        if declared[column.name] != column and kinds[column.name] in ("text", "object"):
-            raise ArgumentError("marginals", column.name, "is declared in two ways: request these tables separately")
 
 
 def replace_invalid_text(table: pa.Table, declared: Mapping[str, Column | None]) -> pa.Table:

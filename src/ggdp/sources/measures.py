@@ -49,28 +49,23 @@ are found by a division by a power of two and a subtraction of floats that hold 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
+from numpy.typing import NDArray
 
-from ggdp.errors import ArgumentError
 from ggdp.sources.codes import text_as_float
-from ggdp.sources.engine import safe_name
+from ggdp.sources.engine import Frame, safe_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
     from ggdp.domain.value_range import ValueRange
-    from ggdp.sources.engine import Frame
 
 PerUnit: TypeAlias = Literal["sum", "mean", "min", "max"]
 
-_KINDS = ("text", "integer", "float", "decimal", "boolean", "object")
 # Integers that 64 bits with a sign hold, and ends of ranges for which floats find the same steps.
 _INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
 _EXACT = 2**51
@@ -85,14 +80,6 @@ class Measure:
     rule: PerUnit | None = None
 
 
-class PairValue(NamedTuple):
-    """A value of each pair of unit and cell: what is aggregated of its rows, and how the value follows from that."""
-
-    name: str
-    aggregates: tuple[nw.Expr, ...]
-    value: nw.Expr
-
-
 class CellSums(NamedTuple):
     """Exact sums of each cell, as Python integers: units, those with a value, and the sums of a and a^2."""
 
@@ -100,11 +87,6 @@ class CellSums(NamedTuple):
     known: NDArray[np.object_]
     first: NDArray[np.object_]
     second: NDArray[np.object_]
-
-
-def value_name(place: int) -> str:
-    """Return the internal name of the steps of a measure, by its place."""
-    return f"m{place}"
 
 
 def known_name(step: str) -> str:
@@ -117,26 +99,6 @@ def number_name(column: str) -> str:
     return f"{safe_name(column)}_number"
 
 
-def require_numbers(column: str, kinds: Mapping[str, str]) -> None:
-    """Raise if the type of a column has no numbers."""
-    if kinds[column] not in _KINDS:
-        raise ArgumentError(
-            "statistics", column, f"is a column of kind {kinds[column]}, which has no numbers; cast it to numbers first"
-        )
-
-
-def _number(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr:
-    """Return the values of a column as floats; null if they are not numbers, or NaN."""
-    kind, name = kinds[measure.column], number_name(measure.column)
-    if name in frame.collect_schema().names():
-        kind, value = "float", nw.col(name)
-    else:
-        value = nw.col(safe_name(measure.column))
-    if kind == "boolean":
-        return nw.when(value).then(nw.lit(1.0)).when(~value).then(nw.lit(0.0))
-    return text_as_float(value) if kind in ("text", "object", "decimal") else value.cast(nw.Float64)
-
-
 def steps_of_rows(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr:
     """Return the step of each row: a, or r where rows are added up; null if there is no number."""
     values = measure.values
@@ -144,9 +106,19 @@ def steps_of_rows(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> n
     if measure.rule == "sum":
         most = max(abs(values.offset), abs(values.offset + values.steps))
         low, first, last = 0.0, -most, most
-    if _is_whole(frame, measure):
-        return _clamped(nw.col(safe_name(measure.column)).cast(nw.Int64), int(low), first, last)
-    x = _number(frame, measure, kinds)
+    schema, name, kind = frame.collect_schema(), safe_name(measure.column), kinds[measure.column]
+    if number_name(measure.column) in schema.names():
+        name, kind = number_name(measure.column), "float"
+    x = nw.col(name)
+    if schema[name] in _INTEGERS and _is_exact(measure):
+        x, least, most = x.cast(nw.Int64), int(low) + first, int(low) + last
+        clamped = nw.when((x >= least) & (x <= most)).then(x).when(x < least).then(nw.lit(least))
+        clamped = clamped.when(x > most).then(nw.lit(most)).cast(nw.Int64)
+        return clamped - int(low) if low else clamped
+    if kind == "boolean":
+        x = nw.when(x).then(nw.lit(1.0)).when(~x).then(nw.lit(0.0))
+    else:
+        x = text_as_float(x) if kind in ("text", "object", "decimal") else x.cast(nw.Float64)
     # What changes no float is left out.
     x = x - low if low else x
     x = x * float(1 / values.step) if values.step != 1 else x
@@ -158,10 +130,7 @@ def steps_of_rows(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> n
 
 
 def steps_of_array(values: pa.Array, measure: Measure) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """Return the step of each row of integers or floats, a row being a unit, and which rows have one.
-
-    The second is None if all have one. The step of a row without one is 0.
-    """
+    """Return the step of each row of numbers, 0 where there is none, and which rows have one; None if all have."""
     numbers = (values.fill_null(0) if values.null_count else values).to_numpy()
     known = values.is_valid().to_numpy(zero_copy_only=False) if values.null_count else None
     low, last = measure.values.low, measure.values.steps
@@ -181,33 +150,18 @@ def steps_of_array(values: pa.Array, measure: Measure) -> tuple[NDArray[np.int64
     return steps, known
 
 
-def _is_whole(frame: Frame, measure: Measure) -> bool:
-    """Return whether steps are found without floats: integers in steps of 1."""
-    schema = frame.collect_schema()
-    name = safe_name(measure.column)
-    return number_name(measure.column) not in schema.names() and schema[name] in _INTEGERS and _is_exact(measure)
-
-
 def _is_exact(measure: Measure) -> bool:
     """Return whether integers have the same steps without floats."""
     return measure.values.step == 1 and max(abs(measure.values.low), abs(measure.values.high)) <= _EXACT
 
 
-def _clamped(x: nw.Expr, low: int, first: int, last: int) -> nw.Expr:
-    """Return x - low, from first to last; null where x is."""
-    first, last = low + first, low + last
-    clamped = nw.when((x >= first) & (x <= last)).then(x).when(x < first).then(nw.lit(first))
-    clamped = clamped.when(x > last).then(nw.lit(last)).cast(nw.Int64)
-    return clamped - low if low else clamped
-
-
-def step_of_unit(measure: Measure, name: str) -> PairValue:
-    """Return how the steps of the rows of a unit in a cell become the step of the unit."""
+def step_of_unit(measure: Measure, name: str) -> tuple[list[nw.Expr], nw.Expr]:
+    """Return what is aggregated of the steps of a unit's rows in a cell, and the step of the unit from that."""
     rule, values = measure.rule, measure.values
     if rule in ("min", "max"):
-        return PairValue(name, (getattr(nw.col(name), rule)().alias(name),), nw.col(name))
+        return [getattr(nw.col(name), rule)().alias(name)], nw.col(name)
     known, added = f"{name}_k", f"{name}_t"
-    aggregates = (nw.col(name).count().alias(known), nw.col(name).sum().alias(added))
+    aggregates = [nw.col(name).count().alias(known), nw.col(name).sum().alias(added)]
     total, number = nw.col(added).cast(nw.Float64), nw.col(known).cast(nw.Float64)
     if rule == "mean":
         value = ((total * 2.0 + number) / (number * 2.0)).floor()
@@ -215,10 +169,7 @@ def step_of_unit(measure: Measure, name: str) -> PairValue:
         first, last = float(values.offset), float(values.offset + values.steps)
         inside = nw.when(total < first).then(nw.lit(first)).when(total > last).then(nw.lit(last)).otherwise(total)
         value = inside - first
-    return PairValue(name, aggregates, nw.when(nw.col(known) > 0).then(value).cast(nw.Int64))
-
-
-_BASE, _BASE_OF_SQUARES = 1 << 16, 1 << 10
+    return aggregates, nw.when(nw.col(known) > 0).then(value).cast(nw.Int64)
 
 
 class SummedMeasure(NamedTuple):
@@ -230,26 +181,20 @@ class SummedMeasure(NamedTuple):
     @property
     def base(self) -> int:
         """Base of the digits."""
-        return _BASE_OF_SQUARES if self.squares else _BASE
+        return 1 << 10 if self.squares else 1 << 16
 
-    def terms(self, name: str, *, wide: bool) -> list[nw.Expr]:
-        """Return the numbers of each row that are added up, beside the step; null where there is no step."""
+    def terms(self, name: str, *, wide: bool) -> dict[str, nw.Expr]:
+        """Return the numbers of each row that are added up, null where there is no step; `wide` sums have 128 bits."""
         step = nw.col(name)
-        if not self._in_digits(wide=wide):
-            return [step, (step * step).alias(f"{name}_ll")] if self.squares else [step]
+        if wide or self.measure.values.steps < self.base:
+            return {name: step, f"{name}_ll": step * step} if self.squares else {name: step}
         whole = step.cast(nw.Float64)
         high = (whole / float(self.base)).floor()
         low = whole - high * float(self.base)
         found = {"h": high, "l": low}
         if self.squares:
             found |= {"hh": high * high, "hl": high * low, "ll": low * low}
-        return [step, *(term.cast(nw.Int64).alias(f"{name}_{digits}") for digits, term in found.items())]
-
-    def names(self, name: str, *, wide: bool) -> list[str]:
-        """Return the names of the terms that are added up; `wide` if the engine adds in 128 bits."""
-        if not self._in_digits(wide=wide):
-            return [name, f"{name}_ll"] if self.squares else [name]
-        return [f"{name}_{digits}" for digits in (("h", "l", "hh", "hl", "ll") if self.squares else ("h", "l"))]
+        return {f"{name}_{digits}": term.cast(nw.Int64) for digits, term in found.items()}
 
     def added(self, table: pa.Table, name: str) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
         """Return the exact sums of the steps and of their squares, from the sums of the terms."""
@@ -257,17 +202,13 @@ class SummedMeasure(NamedTuple):
         def of(part: str) -> NDArray[np.object_]:
             return integers(table[part])
 
-        nothing = np.zeros(table.num_rows, dtype=object)
+        nothing, base = np.zeros(table.num_rows, dtype=object), self.base
         if f"{name}_h" not in table.column_names:
             return of(name), of(f"{name}_ll") if self.squares else nothing
-        base = self.base
         first = base * of(f"{name}_h") + of(f"{name}_l")
         if not self.squares:
             return first, nothing
         return first, base * base * of(f"{name}_hh") + 2 * base * of(f"{name}_hl") + of(f"{name}_ll")
-
-    def _in_digits(self, *, wide: bool) -> bool:
-        return not wide and self.measure.values.steps >= self.base
 
 
 def integers(values: pa.ChunkedArray) -> NDArray[np.object_]:

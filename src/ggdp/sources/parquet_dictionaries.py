@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import groupby
@@ -42,30 +43,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from ggdp.sources.codes import NOWHERE
-from ggdp.sources.counting import CELL, COUNT, value_codes
+from ggdp.sources.counting import CELL, COUNT, MarginalQuery, value_codes
 from ggdp.sources.dataframes import ARROW
-from ggdp.sources.duckdb_database import most_bytes
 from ggdp.sources.engine import as_frame, collect
 from ggdp.sources.measures import known_name, steps_of_array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from ggdp.domain.column import Column
-    from ggdp.sources.counting import MarginalQuery
     from ggdp.sources.files import Files
 
 
 # Rows that are worked on at once: their numbers fit in the cache of a processor.
 _BATCH = 1 << 17
-# Bytes of a column that are read at once.
-_BUFFER = 1 << 20
-# A table of more cells is sparse.
-_MOST_CELLS = 1 << 18
 # The most values of a dictionary, bytes of a column in a part of a file, and times that new values are given codes:
 # beyond these DuckDB is faster, or takes less memory. So it is where more than a few parts have fewer rows on average.
 _MOST_VALUES, _MOST_BYTES, _MOST_TIMES = 1 << 14, 1 << 24, 64
@@ -76,8 +69,6 @@ _MOST = 2**63
 # The number of rows is in the bits of a sum from this one on.
 _BITS = 44
 _ONE, _MOST_ROWS_OF_GROUPS = 1 << _BITS, (1 << (63 - _BITS)) - 1
-# Types whose values are equal exactly if their Python values are.
-_TAKEN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean)
 
 
 class _NotCountedError(Exception):
@@ -113,23 +104,41 @@ class _Column:
 
 
 def count_cells(connection: Any, files: Files, query: MarginalQuery) -> pa.Table | None:  # noqa: ANN401 - of DuckDB
-    """Return the non-empty cells of a declared marginal of rows, with their counts and sums; None if it cannot.
-
-    The columns are those of `counting.cells` on an engine with wide sums.
-    """
+    """Return what `counting.cells` returns of a declared marginal of rows, with wide sums; None if it cannot."""
     import duckdb
 
-    if not _is_counted_here(query):
+    # Whether values of a query are counted here, by the request and the schema alone.
+    # A table of more cells is sparse.
+    if query.limits is not None or query.by_step or query.marginal.is_open or query.marginal.size > 1 << 18:
         return None
-    names = [column.name for column in query.marginal]
-    names = list(dict.fromkeys([*names, *(summed.measure.column for summed in query.measured)]))
+    measures = [summed.measure for summed in query.measured]
+    kinds = {query.engine.kinds[measure.column] for measure in measures}
+    if any(measure.values.steps * _MOST_ROWS_OF_GROUPS >= _ONE or measure.rule for measure in measures):
+        return None
+    names = list(dict.fromkeys([*query.marginal.names, *(measure.column for measure in measures)]))
     # A dot would be read as a path into a column of records.
-    if not names or any("." in name for name in names):
+    if kinds - {"integer", "float"} or not names or any("." in name for name in names):
         return None
     try:
-        if most_bytes(connection, files, query.marginal.names) > _MOST_BYTES:
+        # Arrow would know the bytes, too, but its Python package ends the process where such metadata are damaged.
+        sizes = "SELECT max(total_uncompressed_size) FROM parquet_metadata(?) WHERE list_contains(?, path_in_schema)"
+        ((most,),) = connection.execute(sizes, [files.literal_paths, list(query.marginal.names)]).fetchall()
+        if (most or 0) > _MOST_BYTES:
             return None
-        tally, (parts, rows) = _Tally(query), _row_groups(files.paths, query)
+        tally, parts, rows = _Tally(query), [], 0
+        # Types whose values are equal exactly if their Python values are.
+        types = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean)
+        for path in files.paths:
+            with pq.ParquetFile(path) as opened:
+                for column in query.marginal:
+                    kind = opened.schema_arrow.field(column.name).type
+                    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+                    if not any(taken(kind) for taken in types):
+                        return None
+                parts += [(path, number) for number in range(opened.num_row_groups)]
+                rows += opened.metadata.num_rows
+        if len(parts) > _FEW_PARTS and rows < _LEAST_ROWS * len(parts):
+            return None
         for batch in _read_ahead(parts, query, names):
             tally.add(batch)
     except (_NotCountedError, UnicodeDecodeError, pa.ArrowException, OSError, duckdb.Error):
@@ -137,36 +146,6 @@ def count_cells(connection: Any, files: Files, query: MarginalQuery) -> pa.Table
         return None
     # Arrow reads no further where a damaged part claims to have fewer values.
     return tally.table() if tally.rows == rows else None
-
-
-def _is_counted_here(query: MarginalQuery) -> bool:
-    """Return whether values of a query are counted here, by the request and the schema alone."""
-    kinds = query.engine.kinds
-    if query.limits is not None or query.by_step or query.marginal.is_open or query.marginal.size > _MOST_CELLS:
-        return False
-    measures = [summed.measure for summed in query.measured]
-    if any(measure.values.steps * _MOST_ROWS_OF_GROUPS >= _ONE for measure in measures):
-        return False
-    return all(measure.rule is None and kinds[measure.column] in ("integer", "float") for measure in measures)
-
-
-def _row_groups(paths: Sequence[str], query: MarginalQuery) -> tuple[list[tuple[str, int]], int]:
-    """Return the parts of files, each by its file and its number there, and the number of all rows."""
-    import pyarrow.parquet as pq
-
-    found, rows = [], 0
-    for path in paths:
-        with pq.ParquetFile(path) as opened:
-            for column in query.marginal:
-                kind = opened.schema_arrow.field(column.name).type
-                kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-                if not any(taken(kind) for taken in _TAKEN):
-                    raise _NotCountedError
-            found += [(path, number) for number in range(opened.num_row_groups)]
-            rows += opened.metadata.num_rows
-    if len(found) > _FEW_PARTS and rows < _LEAST_ROWS * len(found):
-        raise _NotCountedError
-    return found, rows
 
 
 def _read_ahead(
@@ -189,10 +168,8 @@ def _read_ahead(
 
 
 def _batches(parts: Sequence[tuple[str, int]], names: Sequence[str], texts: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    import pyarrow.parquet as pq
-
     for path, numbers in groupby(parts, key=itemgetter(0)):
-        with pq.ParquetFile(path, read_dictionary=texts, buffer_size=_BUFFER) as opened:
+        with pq.ParquetFile(path, read_dictionary=texts, buffer_size=1 << 20) as opened:
             for _, number in numbers:
                 yield from opened.iter_batches(_BATCH, row_groups=[number], columns=names, use_threads=False)
 
@@ -229,7 +206,13 @@ class _Tally:
         columns = (batch.column(column.name) for column in self._query.marginal)
         encoded = [each if pa.types.is_dictionary(each.type) else each.dictionary_encode() for each in columns]
         offsets = [column.offsets(values.dictionary) for column, values in zip(self._columns, encoded, strict=True)]
-        places = [_places(values, len(each) - 1) for values, each in zip(encoded, offsets, strict=True)]
+        places = []
+        for values, each in zip(encoded, offsets, strict=True):
+            # Null has a place of its own. What is outside of the dictionary is of a damaged file.
+            ends, null = pc.min_max(values.indices), len(each) - 1
+            if ends["min"].is_valid and not 0 <= ends["min"].as_py() <= ends["max"].as_py() < null:
+                raise _NotCountedError
+            places.append((values.indices.fill_null(null) if values.null_count else values.indices).to_numpy())
         same = len(offsets) == len(self._offsets) and all(map(is_, offsets, self._offsets))
         if not same or self._rows_of_groups + batch.num_rows > _MOST_ROWS_OF_GROUPS:
             self._finish()
@@ -239,7 +222,12 @@ class _Tally:
             self._add_to_cells(index, dict(self._terms(batch)))
             return
         self._offsets, self._rows_of_groups = offsets, self._rows_of_groups + batch.num_rows
-        at = _group_numbers(places, offsets, batch.num_rows)
+        # There are fewer groups than 32 bits hold.
+        number = np.zeros(batch.num_rows, dtype=np.int32)
+        for place, each in zip(places, offsets, strict=True):
+            number *= np.int32(len(each))
+            number += place
+        at = number.astype(np.intp)
         for name, terms in self._terms(batch):
             added = self._groups.setdefault(name, np.zeros(groups, dtype=np.int64))
             if terms is None:
@@ -254,8 +242,8 @@ class _Tally:
         if self._query.measured:
             found[COUNT] = found[COUNT] + found[known_name(self._query.steps[0])]
         counted, shape = found[COUNT] > 0, self._query.marginal.shape
-        for pattern in self._query.marginal.impossible_codes:
-            everywhere = tuple(pattern.get(place, slice(None)) for place in range(len(shape)))
+        for pattern in self._query.marginal.patterns:
+            everywhere = tuple(dict(pattern).get(place, slice(None)) for place in range(len(shape)))
             counted.reshape(shape)[everywhere] = False
         cells = np.flatnonzero(counted)
         return pa.table({CELL: cells, **{name: terms[cells] for name, terms in found.items()}})
@@ -273,9 +261,9 @@ class _Tally:
         """Yield what is added up, by name: a number for each row, None for a one in each."""
         if not self._query.measured:
             yield COUNT, None
-        for place, (summed, name) in enumerate(zip(self._query.measured, self._query.steps, strict=True)):
+        for place, (summed, name) in enumerate(self._query.measured_steps):
             steps, known = steps_of_array(batch.column(summed.measure.column), summed.measure)
-            first, *second = summed.names(name, wide=True)
+            first, *second = summed.terms(name, wide=True)
             for squares in second:
                 yield squares, steps * steps
             if known is None:
@@ -296,26 +284,3 @@ class _Tally:
                 np.add.at(self._found[known_name(name)], at, here >> _BITS)
                 here &= _ONE - 1
             np.add.at(self._found[name], at, here)
-
-
-def _places(values: pa.DictionaryArray, null: int) -> NDArray[np.integer]:
-    """Return the places of values in their dictionary, and one of its own for null."""
-    ends = pc.min_max(values.indices)
-    if ends["min"].is_valid and not 0 <= ends["min"].as_py() <= ends["max"].as_py() < null:
-        # A damaged file.
-        raise _NotCountedError
-    places: NDArray[np.integer] = (values.indices.fill_null(null) if values.null_count else values.indices).to_numpy()
-    return places
-
-
-def _group_numbers(
-    places: Sequence[NDArray[np.integer]], offsets: Sequence[NDArray[np.int64]], rows: int
-) -> NDArray[np.intp]:
-    """Return the number of the group of each row; there are fewer of them than 32 bits hold."""
-    if not places:
-        return np.zeros(rows, dtype=np.intp)
-    number = places[0].astype(np.int32)
-    for place, each in zip(places[1:], offsets[1:], strict=True):
-        number *= np.int32(len(each))
-        number += place
-    return number.astype(np.intp)

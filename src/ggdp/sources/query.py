@@ -2,44 +2,39 @@
 
 A source is a path, or a frame of any library that narwhals reads. It is counted by its own engine, files by DuckDB or
 Spark, and only non-empty cells leave it. Errors name the request and the schema; what an engine says is not repeated.
-
-References
-----------
-`ggdp.sources.codes` says what values mean, `counting` how they are counted and which cells of a unit are kept, `engine`
-what an engine is.
+`codes` says what values mean, `counting` how they are counted and which cells of a unit are kept, `engine` what an
+engine is.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
-from ggdp.sources.codes import require_countable, require_unit
-from ggdp.sources.counting import MarginalQuery, UnitLimits, cells, keys, step_counts, subkey
+from ggdp.sources.codes import require_countable
+from ggdp.sources.counting import CELL, COUNT, MarginalQuery, UnitLimits, cells, key_names, keys, step_counts
 from ggdp.sources.dataframes import ArrowTable, PandasFrame, PolarsFrame
-from ggdp.sources.duckdb_database import choose_directory
-from ggdp.sources.duckdb_engine import DuckdbFiles, DuckdbRelation, IbisTable
-from ggdp.sources.engine import collect, hide_errors
+from ggdp.sources.duckdb_engine import DuckdbFiles, DuckdbRelation, IbisTable, choose_directory
+from ggdp.sources.engine import Answer, Engine, Frame, collect, hide_errors
 from ggdp.sources.files import find_files
-from ggdp.sources.measures import CellSums, integers, known_name, require_numbers, value_name
+from ggdp.sources.measures import CellSums, SummedMeasure, integers, known_name
 from ggdp.sources.spark import SparkFiles, SparkFrame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
+    from ggdp.domain.column import Column
     from ggdp.domain.table_domain import Domain
-    from ggdp.sources.engine import Engine, Frame
-    from ggdp.sources.measures import SummedMeasure
     from ggdp.sources.text_files import TextFormat
 
 
@@ -58,30 +53,14 @@ _FILES: dict[str, type[Engine]] = {"duckdb": DuckdbFiles, "spark": SparkFiles}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountQuery:
-    """Marginals of one table, counted by rows, or by distinct units with a bounded number of cells.
+    """Marginals of one table, counted by rows, or by distinct units with a bounded number of cells."""
 
-    Parameters
-    ----------
-    marginals : tuple of Domain
-        The columns of each marginal; columns without declared levels are open.
-    unit : str, optional
-        Column whose values are the units; without it every row is one.
-    max_cells : int
-        Most cells of a marginal that a unit is counted in.
-    max_rows_per_cell : int, optional
-        Most rows of a unit that count in a cell; without it a cell counts units.
-    measured : tuple of SummedMeasure
-        What is added up of the values of columns, for statistics.
-    key : bytes
-        A secret for the choice of these, with `unit`: at least 16 bytes from the operating system, new for every
-        release.
-    """
-
-    marginals: tuple[Domain, ...]
-    unit: str | None = None
-    max_cells: int = 1
-    max_rows_per_cell: int | None = None
-    measured: tuple[SummedMeasure, ...] = ()
+    marginals: tuple[Domain, ...]  # the columns of each marginal; columns without declared levels are open
+    unit: str | None = None  # the column whose values are the units; without it every row is one
+    max_cells: int = 1  # most cells of a marginal that a unit is counted in
+    max_rows_per_cell: int | None = None  # most rows of a unit that count in a cell; without it a cell counts units
+    measured: tuple[SummedMeasure, ...] = ()  # what is added up of the values of columns, for statistics
+    # With a unit, a secret for the choice of its cells: from the operating system, new for every release.
     key: bytes = field(default=b"", repr=False)
 
     def __post_init__(self) -> None:
@@ -92,6 +71,30 @@ class CountQuery:
         if self.unit is not None and len(self.key) < 16:
             raise ArgumentError("key", "(secret)", "must be at least 16 secret bytes, new for every release")
 
+    @property
+    def measured_columns(self) -> list[str]:
+        """The columns that are measured, each once."""
+        return list(dict.fromkeys(summed.measure.column for summed in self.measured))
+
+    def declared_columns(self, opened: Iterable[str] = ()) -> dict[str, Column | None]:
+        """Return the declarations of all columns; None for the unit, and for columns that are only measured.
+
+        A query that names no column counts rows: it takes the first one that the source was opened with, if any.
+        """
+        declared: dict[str, Column | None] = dict.fromkeys(self.measured_columns)
+        declared |= {column.name: column for marginal in self.marginals for column in marginal}
+        if self.unit is not None:
+            declared[self.unit] = None
+        return declared or dict.fromkeys(islice(opened, 1))
+
+    def require_one_declaration(self, kinds: Mapping[str, str]) -> None:
+        """Refuse columns of text that marginals declare in different ways: their values are read once for all."""
+        declared = self.declared_columns()
+        for column in (column for marginal in self.marginals for column in marginal):
+            if declared[column.name] != column and kinds[column.name] in ("text", "object"):
+                what = "is declared in two ways: request these tables separately"
+                raise ArgumentError("marginals", column.name, what)
+
 
 class Counted(NamedTuple):
     """The non-empty cells of a marginal, in increasing order, and how many rows or units are in each."""
@@ -100,35 +103,11 @@ class Counted(NamedTuple):
     counts: NDArray[np.int64]
 
 
-class MeasuredCells(NamedTuple):
-    """The non-empty cells of a marginal, in increasing order: rows or units, and what each measure adds up to."""
-
-    cells: NDArray[np.int64]
-    sums: tuple[CellSums, ...]
-
-
-class SteppedCells(NamedTuple):
-    """The cells and steps of one measure that occur, in increasing order, and how many rows or units each has."""
-
-    cells: NDArray[np.int64]
-    steps: NDArray[np.int64]
-    counts: NDArray[np.int64]
-
-
 class TableSource:
-    """A table that can be counted. Close it after use, or use it as a context manager.
-
-    Attributes
-    ----------
-    name : str
-        The source as its caller named it: a path, or the type of a frame.
-    engine : Engine
-        The engine that counts it.
-    """
+    """A table that its engine can count, named as in errors: a path, or the type of a frame. A context manager."""
 
     def __init__(self, name: str, engine: Engine) -> None:
-        self.name = name
-        self.engine = engine
+        self.name, self.engine = name, engine
 
     def __enter__(self) -> TableSource:
         return self
@@ -144,82 +123,97 @@ class TableSource:
                 raise ArgumentError("column", column.name, "is not among those that the source was opened with")
             require_countable(column, kinds)
             if self.engine.empty_is_null and "" in column.texts:
-                raise ArgumentError(
-                    f"levels of {column.name!r}", "", "an empty field of a CSV file is a null: declare missing instead"
-                )
-        for summed in query.measured:
-            require_numbers(summed.measure.column, kinds)
+                what = "an empty field of a CSV file is a null: declare missing instead"
+                raise ArgumentError(f"levels of {column.name!r}", "", what)
+        for name in query.measured_columns:
+            if kinds[name] not in ("text", "integer", "float", "decimal", "boolean", "object"):
+                what = f"is a column of kind {kinds[name]}, which has no numbers; cast it to numbers first"
+                raise ArgumentError("statistics", name, what)
         if query.unit is not None:
             if query.unit not in kinds:
                 raise ArgumentError("unit", query.unit, "is not among the columns that the source was opened with")
-            require_unit(query.unit, kinds)
+            # The kinds whose values identify units in the same way on every engine.
+            if (kind := kinds[query.unit]) not in ("text", "integer", "float", "boolean", "date", "object"):
+                what = f"is a column of kind {kind}; cast it to integers or text first"
+                raise ArgumentError("unit", query.unit, what)
 
     def count(self, query: CountQuery) -> list[Counted]:
         """Return the non-empty cells of each marginal; all columns must be declared.
 
-        Notes
-        -----
         Claim. Without a unit, a row is counted in at most one cell of each marginal. With one, a unit is
         counted in at most `max_cells` cells of each, once in each, and which ones depends on its own rows and the key.
         """
         for marginal in query.marginals:
             if marginal.is_open:
                 raise ArgumentError("marginals", marginal, "has open columns: request keys")
-        return [_count_table(table) for table in self.answer(query, cells)]
+        return [Counted(*_sorted_columns(table, CELL)) for table in self.answer(query, cells)]
 
-    def sums(self, query: CountQuery) -> list[MeasuredCells]:
-        """Return the non-empty cells of each marginal with the exact sums of all measures.
+    def sums(self, query: CountQuery) -> list[tuple[NDArray[np.int64], tuple[CellSums, ...]]]:
+        """Return the non-empty cells of each marginal, in increasing order, and the exact sums of each measure there.
 
-        Notes
-        -----
         Claim. A row, or the pair of a unit and a cell it is kept in, adds 1 to a count and one step, from 0 to N, to a
         sum, or nothing if it has no number; both depend on the rows of this unit alone.
         """
-        return [_sum_table(table, query) for table in self.answer(query, cells)]
+        found = []
+        for table in self.answer(query, cells):
+            numbers = table[CELL].to_numpy().astype(np.int64, copy=False)
+            order = np.argsort(numbers)
+            table = table.take(pa.array(order))
+            units, sums = integers(table[COUNT]), []
+            for place, summed in enumerate(query.measured):
+                known = integers(table[known_name(f"m{place}")])
+                sums.append(CellSums(units, known, *summed.added(table, f"m{place}")))
+            found.append((numbers[order], tuple(sums) or (CellSums(units, units, units * 0, units * 0),)))
+        return found
 
-    def steps(self, query: CountQuery) -> list[SteppedCells]:
-        """Return the cells and steps of the one measure of a query that occur, of each marginal."""
-        return [_step_table(table) for table in self.answer(query, step_counts)]
+    def steps(self, query: CountQuery) -> list[list[NDArray[np.int64]]]:
+        """Return the cells and steps of the one measure that occur, of each marginal, and the rows or units of each."""
+        return [_sorted_columns(table, CELL, "m0") for table in self.answer(query, step_counts)]
 
     def keys(self, query: CountQuery) -> list[pa.Table]:
         """Return the non-empty keys of each marginal as texts, with `count`, in the order of domain and texts."""
-        tables = self.answer(query, keys)
-        return [_key_table(table, marginal) for table, marginal in zip(tables, query.marginals, strict=True)]
+        found = []
+        for table, marginal in zip(self.answer(query, keys), query.marginals, strict=True):
+            places = key_names(marginal)
+            table = table.select([*places, COUNT]).sort_by([(place, "ascending") for place in places])
+            arrays = [
+                table[place] if column.kind == "open" else pc.take(column.values.cast(pa.string()), table[place])
+                for place, column in zip(places, marginal, strict=True)
+            ]
+            texts = [pc.cast(array, pa.string()) for array in arrays]
+            found.append(pa.table([*texts, pc.cast(table[COUNT], pa.int64())], names=[*marginal.names, COUNT]))
+        return found
 
     def lazy_cells(self, query: CountQuery) -> Any:  # noqa: ANN401 - a frame of the engine
         """Return the non-empty cells of one marginal as a lazy frame (`cell`, `count`) of an engine with executors."""
         if not self.engine.has_executors or len(query.marginals) != 1:
             raise ArgumentError("data", self.name, "only one marginal of a Spark source is counted as a frame")
-        self.check(query)
-
-        def work() -> Any:  # noqa: ANN401 - a frame of the engine
-            with self.engine.working():
-                return nw.to_native(self._asked(query, cells, 0, self.engine.frame(query)))
-
-        return hide_errors(self.name, work)
+        return self._ask(query, lambda one: nw.to_native(cells(one)))[0]
 
     def answer(self, query: CountQuery, ask: Callable[[MarginalQuery], Frame]) -> list[pa.Table]:
         """Return the engine's answer for each marginal: `cells`, `keys`, or a frame made of these."""
-        self.check(query)
-
-        def work() -> list[pa.Table]:
-            with self.engine.working():
-                frame = self.engine.frame(query)
-                places = range(len(query.marginals))
-                return [collect(self._asked(query, ask, place, frame)) for place in places]
-
         try:
-            return hide_errors(self.name, work)
+            return self._ask(query, lambda one: collect(ask(one)))
         except SourceError:
             if not hide_errors(self.name, self.engine.fall_back):
                 raise
-        return hide_errors(self.name, work)
+        return self._ask(query, lambda one: collect(ask(one)))
 
-    def _asked(self, query: CountQuery, ask: Callable[[MarginalQuery], Frame], place: int, frame: Frame) -> Frame:
-        limits = None
-        if query.unit is not None:
-            limits = UnitLimits(query.unit, query.max_cells, subkey(query.key, place), query.max_rows_per_cell)
-        return ask(MarginalQuery(self.engine, frame, query.marginals[place], limits, query.measured))
+    def _ask(self, query: CountQuery, ask: Callable[[MarginalQuery], Answer]) -> list[Answer]:
+        """Return what `ask` returns for the query of each marginal."""
+        self.check(query)
+
+        def work() -> list[Answer]:
+            with self.engine.working():
+                frame, limits, found = self.engine.frame(query), None, []
+                for place, marginal in enumerate(query.marginals):
+                    if query.unit is not None:
+                        secret = int.from_bytes(hashlib.sha256(f"{query.key.hex()}:{place}".encode()).digest()[:8])
+                        limits = UnitLimits(query.unit, query.max_cells, secret, query.max_rows_per_cell)
+                    found.append(ask(MarginalQuery(self.engine, frame, marginal, limits, query.measured)))
+                return found
+
+        return hide_errors(self.name, work)
 
 
 def open_source(
@@ -232,30 +226,9 @@ def open_source(
 ) -> TableSource:
     """Return a source of data with some of its columns; no row is read.
 
-    Parameters
-    ----------
-    data : str, path or frame
-        A file or a pattern (CSV, TSV, JSON lines, Parquet); or a frame of pandas, polars, pyarrow, DuckDB, ibis or
-        Spark.
-    engine : {"duckdb", "spark"}, optional
-        Who reads files; DuckDB if nothing is said. A frame is counted by its own engine.
-    columns : sequence of str
-        The columns that queries will name.
-    text : TextFormat, optional
-        How text files are read.
-    temp_dir : path, optional
-        A directory for rows that do not fit in memory, where DuckDB counts; else the one that the environment variable
-        GGDP_TEMP_DIR names; without either, no row is written to disk.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from ggdp.domain.table_domain import Domain
-    >>> people = pa.table({"sex": ["f", "m", "f", None], "smokes": ["no", "no", "no", "yes"]})
-    >>> domain = Domain({"sex": ["f", "m"], "smokes": ["no", "yes"]})
-    >>> with open_source(people, columns=["sex", "smokes"]) as source:
-    ...     source.count(CountQuery(marginals=(domain,)))
-    [Counted(cells=array([0, 2]), counts=array([2, 1]))]
+    Data are a path or a pattern of files (CSV, TSV, JSON lines, Parquet), which DuckDB or Spark reads, or a frame,
+    which its own engine counts. `text` says how text files are read. Where DuckDB counts, rows that do not fit in
+    memory are written to `temp_dir`, else to the directory that GGDP_TEMP_DIR names, else nowhere.
     """
     wanted = tuple(dict.fromkeys(columns))
     if engine is not None:
@@ -266,7 +239,15 @@ def open_source(
         name, opened = data.named, _FILES[engine or "duckdb"]
     else:
         name = f"{type(data).__module__.split('.')[0]} {type(data).__name__}"
-        opened = _engine_of(data, name)
+        try:
+            frame = nw.from_native(data, pass_through=True)
+        except nw.exceptions.DuplicateError:
+            raise ArgumentError("data", type(data).__name__, "has two columns of the same name: rename one") from None
+        if isinstance(frame, nw.DataFrame | nw.LazyFrame) and frame.implementation.value in _FRAMES:
+            opened = _FRAMES[frame.implementation.value]
+        else:
+            what = "must be a path, or a frame of pandas, polars, pyarrow, DuckDB, ibis or Spark"
+            raise ArgumentTypeError("data", name, what)
         if engine not in (None, opened.name):
             raise ArgumentError("engine", engine, f"reads files; a frame of {opened.name} is counted by its own engine")
         if text is not None:
@@ -274,51 +255,8 @@ def open_source(
     return hide_errors(name, lambda: TableSource(name, opened(name, data, wanted, directory)))
 
 
-def _engine_of(data: Any, name: str) -> type[Engine]:  # noqa: ANN401 - perhaps a frame
-    """Return the engine of a frame, or raise for anything else."""
-    try:
-        frame = nw.from_native(data, pass_through=True)
-    except nw.exceptions.DuplicateError:
-        raise ArgumentError("data", type(data).__name__, "has two columns of the same name: rename one") from None
-    if isinstance(frame, nw.DataFrame | nw.LazyFrame) and frame.implementation.value in _FRAMES:
-        return _FRAMES[frame.implementation.value]
-    raise ArgumentTypeError(
-        "data", name, "must be a path, or a frame of pandas, polars, pyarrow, DuckDB, ibis or Spark"
-    )
-
-
-def _count_table(table: pa.Table) -> Counted:
-    cells = table["cell"].to_numpy().astype(np.int64, copy=False)
-    counts = table["count"].to_numpy().astype(np.int64, copy=False)
-    order = np.argsort(cells)
-    return Counted(cells[order], counts[order])
-
-
-def _sum_table(table: pa.Table, query: CountQuery) -> MeasuredCells:
-    cells = table["cell"].to_numpy().astype(np.int64, copy=False)
-    order = np.argsort(cells)
-    table = table.take(pa.array(order))
-    units = integers(table["count"])
-    found = []
-    for place, summed in enumerate(query.measured):
-        known = integers(table[known_name(value_name(place))])
-        found.append(CellSums(units, known, *summed.added(table, value_name(place))))
-    return MeasuredCells(cells[order], tuple(found) or (CellSums(units, units, units * 0, units * 0),))
-
-
-def _step_table(table: pa.Table) -> SteppedCells:
-    cells, steps, counts = (table[name].to_numpy().astype(np.int64) for name in ("cell", value_name(0), "count"))
-    order = np.lexsort((steps, cells))
-    return SteppedCells(cells[order], steps[order], counts[order])
-
-
-def _key_table(table: pa.Table, marginal: Domain) -> pa.Table:
-    places = [f"{'t' if column.kind == 'open' else 'k'}{place}" for place, column in enumerate(marginal)]
-    table = table.select([*places, "count"]).sort_by([(place, "ascending") for place in places])
-    columns = {}
-    for place, column in zip(places, marginal, strict=True):
-        codes = table[place]
-        texts = codes if column.kind == "open" else pc.take(column.values.cast(pa.string()), codes)
-        columns[column.name] = pc.cast(texts, pa.string())
-    arrays = [*columns.values(), pc.cast(table["count"], pa.int64())]
-    return pa.Table.from_arrays(arrays, names=[*columns, "count"])
+def _sorted_columns(table: pa.Table, *by: str) -> list[NDArray[np.int64]]:
+    """Return columns of integers, and the counts, sorted by these columns."""
+    columns = [table[name].to_numpy().astype(np.int64, copy=False) for name in (*by, COUNT)]
+    order = np.argsort(columns[0]) if len(by) == 1 else np.lexsort(columns[len(by) - 1 :: -1])
+    return [column[order] for column in columns]

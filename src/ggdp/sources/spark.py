@@ -4,9 +4,8 @@ CSV files and lines of JSON are split into records by the same code as everywher
 runs in the executors' Python workers, one file to a task: Spark's own readers guess where a line ends. Parquet files
 are read by Spark itself.
 
-A session that ggdp starts is a local one, bound to loopback, without a web page. Its Java process has no standard
-output and no standard error at all, so that no row can reach them by a log, whatever the levels of logging are. What
-it writes to disk between stages is encrypted, with a key that is only in memory. A session that the user has
+A session that ggdp starts is a local one, bound to loopback, without a web page. No row can reach the standard output
+or error by a log of its Java process, whatever the levels of logging are (`session`). A session that the user has
 started is used as it is.
 
 PySpark itself writes the messages of failed queries, with the values that they failed on, to the standard error of the
@@ -27,6 +26,7 @@ import sys
 import tempfile
 import threading
 import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -35,48 +35,37 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ggdp.errors import ArgumentError, GgdpError, MissingExtraError, install_hint
 from ggdp.sources.codes import text_of_invalid
 from ggdp.sources.counting import SCORE, UNIT, UnitLimits, keep_by_rank
-from ggdp.sources.engine import (
-    Dialect,
-    Engine,
-    as_frame,
-    declared_columns,
-    join_levels,
-    read_kinds,
-    require_one_declaration,
-    safe_name,
-)
-from ggdp.sources.files import require_columns, require_one_schema
+from ggdp.sources.engine import Dialect, Engine, Frame, as_frame, safe_name
+from ggdp.sources.files import Files, require_columns, require_distinct_folded, require_one_schema
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import date, datetime
 
     from pyspark.sql import DataFrame, SparkSession
 
     from ggdp.domain.column import Column
-    from ggdp.sources.engine import Frame
-    from ggdp.sources.files import Files
     from ggdp.sources.query import CountQuery
 
 
-# More tasks for one frame of text files would only wait.
-_MOST_TASKS = 1024
-# Rows of a JSON file that are handed over at once.
-_BATCH = 1 << 16
-# Dates before 1582 are read as they are written; the other settings rewrite them or fail.
-_PARQUET = {"mergeSchema": False, "datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
-
-
 def read_parquet(session: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """Return a frame that reads Parquet files; nothing is read yet but their schema."""
-    require_readable(paths)
-    return session.read.options(**_PARQUET).parquet(*map(_literal, paths))
+    """Return a frame that reads Parquet files, or refuse names that Spark passes over; their schema alone is read."""
+    for path in paths:
+        if Path(path).name.startswith(("_", ".")):
+            raise ArgumentError("data", path, "Spark does not read files whose names begin with _ or a dot; rename it")
+        if ":" in Path(path).name:
+            raise ArgumentError("data", path, "Spark does not read files with a colon in their names; rename it")
+    # What Spark would read as a pattern is escaped.
+    literal = (re.sub(r"([\\\[\]{}*?])", r"\\\1", os.path.abspath(path)) for path in paths)
+    # Dates before 1582 are read as they are written; the other settings rewrite them or fail.
+    reader = session.read.options(mergeSchema=False, datetimeRebaseMode="CORRECTED", int96RebaseMode="CORRECTED")
+    return reader.parquet(*(f"file://{path}" for path in literal))
 
 
 def read_text(session: SparkSession, files: Files, declared: Mapping[str, Column | None]) -> DataFrame:
@@ -88,7 +77,8 @@ def read_text(session: SparkSession, files: Files, declared: Mapping[str, Column
 
     schema = StructType([StructField(safe_name(name), StringType()) for name in declared])
     absolute = [os.path.abspath(path) for path in files.paths]
-    numbers = session.range(len(absolute), numPartitions=min(len(absolute), _MOST_TASKS))
+    # More tasks would only wait.
+    numbers = session.range(len(absolute), numPartitions=min(len(absolute), 1024))
     rows = partial(_rows_of_files, replace(files, paths=tuple(absolute)), dict(declared))
     return numbers.mapInArrow(rows, schema)
 
@@ -97,7 +87,7 @@ def _rows_of_files(
     files: Files, declared: dict[str, Column | None], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of those files whose numbers come in; runs in a Python worker of an executor."""
-    from ggdp.sources.duckdb_database import connect, json_rows, text_stream
+    from ggdp.sources.duckdb_engine import connect, json_rows, text_stream
 
     schema = pa.schema([(safe_name(name), pa.string()) for name in declared])
     connection = connect()
@@ -107,56 +97,13 @@ def _rows_of_files(
             if files.has_header:
                 rows = text_stream(one, declared)
             else:
-                rows = json_rows(connection, one, list(declared)).to_arrow_reader(_BATCH)
+                rows = json_rows(connection, one, list(declared)).to_arrow_reader(1 << 16)
             for batch in rows:
                 yield pa.record_batch([array.cast(pa.string()) for array in batch.columns], schema)
     finally:
         connection.close()
 
 
-def _require_distinct(paths: Sequence[str]) -> None:
-    """Refuse Parquet files with columns whose names differ in case alone: Spark may not tell them apart."""
-    import pyarrow.parquet as pq
-
-    for path in paths:
-        found: dict[str, str] = {}
-        for name in pq.read_schema(path).names:
-            other = found.setdefault(name.lower(), name)
-            if other != name:
-                what = f"are columns of {path} that Spark cannot tell apart: rename one, or use engine duckdb"
-                raise ArgumentError("data", [other, name], what)
-
-
-def _replace_invalid(frame: DataFrame, declared: Mapping[str, Column | None]) -> DataFrame:
-    """Return declared columns of a frame, under safe names; text that is not valid UTF-8 has no text (`kinds`)."""
-    from pyspark.sql import functions
-    from pyspark.sql.types import StringType
-
-    def column(name: str, declared: Column | None) -> Any:  # noqa: ANN401 - a column of classic Spark, or of Connect
-        found = functions.col(name)
-        if not isinstance(frame.schema[name].dataType, StringType):
-            return found
-        text = functions.coalesce(functions.try_validate_utf8(found), functions.lit(text_of_invalid(declared)))
-        return functions.when(found.isNotNull(), text).alias(name)
-
-    return frame.select(*(column(safe_name(name), declaration) for name, declaration in declared.items()))
-
-
-def require_readable(paths: Sequence[str]) -> None:
-    """Refuse names of files that Spark does not read."""
-    for path in paths:
-        if Path(path).name.startswith(("_", ".")):
-            raise ArgumentError("data", path, "Spark does not read files whose names begin with _ or a dot; rename it")
-        if ":" in Path(path).name:
-            raise ArgumentError("data", path, "Spark does not read files with a colon in their names; rename it")
-
-
-def _literal(path: str) -> str:
-    """Return a path as Spark takes it, with what it would read as a pattern escaped."""
-    return "file://" + re.sub(r"([\\\[\]{}*?])", r"\\\1", os.path.abspath(path))
-
-
-_LEAST_JAVA = 17
 _OWN = {
     "spark.master": "local[*]",
     "spark.app.name": "ggdp",
@@ -170,7 +117,6 @@ _OWN = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _starting = threading.Lock()
 
 
@@ -192,9 +138,8 @@ def session() -> SparkSession:
         raise
     except Exception:
         # No data are open yet: unlike a source that cannot be read, this is not charged.
-        raise GgdpError(
-            "Spark could not be started. Start a session yourself to see why, and release its data frame"
-        ) from None
+        what = "Spark could not be started. Start a session yourself to see why, and release its data frame"
+        raise GgdpError(what) from None
 
 
 def _default_session() -> SparkSession | None:
@@ -202,10 +147,9 @@ def _default_session() -> SparkSession | None:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    launched = any(name in os.environ for name in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"))
-    if launched or SparkContext._active_spark_context is not None:
-        return SparkSession.builder.getOrCreate()
-    return None
+    launched = "PYSPARK_GATEWAY_PORT" in os.environ or "SPARK_REMOTE" in os.environ
+    is_known = launched or SparkContext._active_spark_context is not None
+    return SparkSession.builder.getOrCreate() if is_known else None
 
 
 def _start() -> SparkSession:
@@ -221,21 +165,22 @@ def _start() -> SparkSession:
     for key, value in {**_OWN, "spark.sql.warehouse.dir": str(warehouse)}.items():
         conf.set(key, value)
     # Workers must find this very library; the name of this machine may resolve to nothing.
-    with _environment(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1"):
+    variables = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    before = {name: os.environ[name] for name in variables if name in os.environ}
+    os.environ.update(variables)
+    try:
         silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         SparkContext(conf=conf, gateway=launch_gateway(conf, popen_kwargs=silent))
         return SparkSession.builder.getOrCreate()
+    finally:
+        for name in variables:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Suppress PySpark's messages on standard error inside the context.
-
-    Notes
-    -----
-    PySpark logs a failed query on the driver, with the value that it failed on, and warns about versions of pandas.
-    The exception passes: it holds the same words, so a caller that catches it must not show it.
-    """
+    """Suppress PySpark's messages on standard error; a caller must not show an exception, which has the same words."""
 
     def nothing(_: logging.LogRecord) -> bool:
         return False
@@ -245,7 +190,8 @@ def quiet() -> Iterator[None]:
         from pyspark.logger import PySparkLogger
 
         # Of their own class: PySpark calls them with words that a plain logger does not know.
-        loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
+        names = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+        loggers = [PySparkLogger.getLogger(name) for name in names]
         for logger in loggers:
             logger.addFilter(nothing)
         try:
@@ -255,29 +201,12 @@ def quiet() -> Iterator[None]:
                 logger.removeFilter(nothing)
 
 
-@contextmanager
-def _environment(**variables: str) -> Iterator[None]:
-    """Set environment variables inside the context."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
 def _require_java() -> None:
     """Raise if there is no Java, or one that Spark 4 does not run on."""
     found = _java_version()
-    if found is None or found < _LEAST_JAVA:
+    if found is None or found < 17:
         state = "none was found" if found is None else f"the one found is Java {found}"
-        raise MissingExtraError(
-            f"Spark needs Java {_LEAST_JAVA} or newer, and {state}: install one, or point JAVA_HOME to it"
-        )
+        raise MissingExtraError(f"Spark needs Java 17 or newer, and {state}: install one, or point JAVA_HOME to it")
 
 
 def _java_version() -> int | None:
@@ -299,13 +228,9 @@ class _Spark(Dialect):
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of PySpark
         return {field.name for field in native.schema.fields if field.dataType.typeName() == "void"}
 
-    def look_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
-        spark, codes = nw.to_native(frame).sparkSession, pa.array(range(len(levels)), pa.int64())
-
-        def coded(name: str) -> Any:  # noqa: ANN401 - a frame of PySpark
-            return spark.createDataFrame(pa.table({name: pa.array(levels, pa.string()), code: codes}))
-
-        return join_levels(frame, text, coded)
+    def list_levels(self, native: Any, levels: Sequence[str], name: str, code: str) -> Any:  # noqa: ANN401 - of PySpark
+        codes = pa.array(range(len(levels)), pa.int64())
+        return native.sparkSession.createDataFrame(pa.table({name: pa.array(levels, pa.string()), code: codes}))
 
     def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
         from pyspark.sql import functions as sql
@@ -357,11 +282,21 @@ class SparkFrame(_OnSpark):
             require_columns(source, columns, names)
             numbered = data.toDF(*(f"p{place}" for place in range(len(names))))
             taken = (numbered[f"p{names.index(column)}"].alias(safe_name(column)) for column in columns)
-            self._frame, self.kinds = read_kinds(SPARK, numbered.select(*taken), columns)
+            self._frame, self.kinds = SPARK.read_kinds(numbered.select(*taken), columns)
 
     def frame(self, query: CountQuery) -> Frame:
-        """Return the frame; text that is not valid UTF-8 has no text."""
-        return as_frame(_replace_invalid(nw.to_native(self._frame), declared_columns(query, self.kinds)))
+        """Return the declared columns; text that is not valid UTF-8 has no text (`codes`)."""
+        from pyspark.sql import functions
+        from pyspark.sql.types import StringType
+
+        frame, taken = nw.to_native(self._frame), []
+        for name, column in query.declared_columns(self.kinds).items():
+            value = functions.col(safe_name(name))
+            if isinstance(frame.schema[safe_name(name)].dataType, StringType):
+                text = functions.coalesce(functions.try_validate_utf8(value), functions.lit(text_of_invalid(column)))
+                value = functions.when(value.isNotNull(), text).alias(safe_name(name))
+            taken.append(value)
+        return as_frame(frame.select(*taken))
 
 
 class SparkFiles(_OnSpark):
@@ -373,7 +308,9 @@ class SparkFiles(_OnSpark):
         if files.has_header:
             require_columns(source, columns, files.header, by_header=True)
         if files.format == "parquet":
-            _require_distinct(files.paths)
+            for path in files.paths:
+                what = f"are columns of {path} that Spark cannot tell apart: rename one, or use engine duckdb"
+                require_distinct_folded(pq.read_schema(path).names, what)
             require_one_schema(files.paths, columns, nulls_fit=False)
         self._session = session()
         self._use(self._session)
@@ -388,5 +325,5 @@ class SparkFiles(_OnSpark):
         if self._files.format == "parquet":
             return self._parquet.frame(query)
         if self._files.has_header:
-            require_one_declaration(query, self.kinds)
-        return as_frame(read_text(self._session, self._files, declared_columns(query, self.kinds)))
+            query.require_one_declaration(self.kinds)
+        return as_frame(read_text(self._session, self._files, query.declared_columns(self.kinds)))

@@ -6,32 +6,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ggdp.domain.column import Column
-    from ggdp.domain.table_domain import Domain
-    from ggdp.tables.clamping_range import RangePlan, RangeRelease, plan_range, private_range
-    from ggdp.tables.executor_release import WrittenRelease
-    from ggdp.tables.request import TableRequest
-    from ggdp.tables.source_check import TableCheck, check_table
-    from ggdp.tables.table_plan import TablePlan, plan_table, release_table
-    from ggdp.tables.table_release import Table, TableRelease
-
-__all__ = [
-    "Column",
-    "Domain",
-    "RangePlan",
-    "RangeRelease",
-    "Table",
-    "TableCheck",
-    "TablePlan",
-    "TableRelease",
-    "TableRequest",
-    "WrittenRelease",
-    "check_table",
-    "plan_range",
-    "plan_table",
-    "private_range",
-    "release_table",
-]
+    from ggdp.domain.column import Column as Column
+    from ggdp.domain.table_domain import Domain as Domain
+    from ggdp.tables.clamping_range import RangePlan as RangePlan
+    from ggdp.tables.clamping_range import RangeRelease as RangeRelease
+    from ggdp.tables.clamping_range import plan_range as plan_range
+    from ggdp.tables.clamping_range import private_range as private_range
+    from ggdp.tables.executor_release import WrittenRelease as WrittenRelease
+    from ggdp.tables.request import TableRequest as TableRequest
+    from ggdp.tables.source_check import TableCheck as TableCheck
+    from ggdp.tables.source_check import check_table as check_table
+    from ggdp.tables.table_plan import TablePlan as TablePlan
+    from ggdp.tables.table_plan import plan_table as plan_table
+    from ggdp.tables.table_plan import release_table as release_table
+    from ggdp.tables.table_release import Table as Table
+    from ggdp.tables.table_release import TableRelease as TableRelease
 
 # Loaded when first used: the command line reads the flags of a request without what counts and draws.
 _MODULES = {
@@ -44,6 +33,7 @@ _MODULES = {
     "ggdp.tables.table_plan": ("TablePlan", "plan_table", "release_table"),
     "ggdp.tables.table_release": ("Table", "TableRelease"),
 }
+__all__ = sorted(name for names in _MODULES.values() for name in names)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever is exported

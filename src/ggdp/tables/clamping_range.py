@@ -13,8 +13,6 @@ outermost ones are dropped, the smaller one first, as long as all that is droppe
 
 The default share is 1 %: a range twice as wide doubles the noise of every mean and sum, while clamping the outer 1 % of
 the values moves a mean by at most 1 % of the range that is cut off.
-
-A private range that was found, and how it follows from the noisy counts of `ggdp.tables.clamping_range`.
 """
 
 from __future__ import annotations
@@ -29,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggdp import _validate
 from ggdp._files import write_together
@@ -38,27 +37,24 @@ from ggdp.domain.table_domain import Domain
 from ggdp.domain.value_range import FEW_STEPS, ValueRange
 from ggdp.errors import ArgumentError, Message
 from ggdp.ledger.charging import require_apart_from_ledger
-from ggdp.releases.integer_intervals import simultaneous_half_width
+from ggdp.releases.error_law import simultaneous_half_width
 from ggdp.signatures import signature_file
 from ggdp.tables.output_files import require_apart
 from ggdp.tables.request import RangeArguments, TextOptions
-from ggdp.tables.table_plan import TITLE, plan_table, summary_rows
+from ggdp.tables.table_plan import TITLE, TablePlan, plan_table, summary_rows
 from ggdp.tables.table_release import TableRelease
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ggdp.ledger import Ledger
     from ggdp.noise import Source
     from ggdp.privacy import Guarantee
-    from ggdp.tables.table_plan import TablePlan
 
 
 # The largest is that of the ends of a `ValueRange`.
 SMALLEST, LARGEST = -32, 62
 _POWERS = tuple(2.0**k for k in range(SMALLEST, LARGEST + 1))
 EDGES = (-np.inf, *(-power for power in reversed(_POWERS)), 0.0, *_POWERS, np.inf)
-_LEVEL = 0.95
+SHARE = 0.01
 # With one more at each end they are still few.
 _MANY_STEPS = 10**6
 
@@ -101,7 +97,15 @@ class RangeRelease:
         step is the least power of ten that cuts the range into at most a million steps, and the ends are the nearest
         multiples of it that are not inside.
         """
-        return None if self.lower is None or self.upper is None else _declared(self.lower, self.upper)
+        if self.lower is None or self.upper is None:
+            return None
+        low, high = Fraction(self.lower), Fraction(self.upper)
+        usual = _with_usual_step(low, high)
+        if usual is not None and usual.steps <= FEW_STEPS:
+            return usual
+        step = Fraction(10) ** math.ceil(math.log10((high - low) / _MANY_STEPS))
+        most = math.floor(2**LARGEST / step)
+        return ValueRange(max(math.floor(low / step), -most) * step, min(math.ceil(high / step), most) * step, step)
 
     @property
     def flag(self) -> str | None:
@@ -140,17 +144,8 @@ class RangeRelease:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the range and its manifest as plain values, ready for JSON."""
-        return {
-            "column": self.column,
-            "lower": self.lower,
-            "upper": self.upper,
-            "share": self.share,
-            "outside": self.outside,
-            "noise_level": self.noise_level,
-            "flag": self.flag,
-            "statement": self.statement,
-            "manifest": self.manifest,
-        }
+        names = ("column", "lower", "upper", "share", "outside", "noise_level", "flag", "statement", "manifest")
+        return {name: getattr(self, name) for name in names}
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the range with its manifest to a .json file, completely or not at all."""
@@ -165,60 +160,37 @@ class RangeRelease:
         return f"RangeRelease, {guarantee}\n  {self.statement}"
 
 
-def range_of(column: str, histogram: TableRelease, share: float) -> RangeRelease:
-    """Return the range that the noisy counts of the buckets show."""
-    counts = histogram.tables[0].noisy_count
-    first, last, outside = kept_buckets(counts, noise_level(histogram.plan), share)
-    lower, upper = (None, None) if first is None else (_finite(EDGES[first]), _finite(EDGES[last + 1]))
-    return RangeRelease(column=column, lower=lower, upper=upper, share=share, outside=outside, histogram=histogram)
-
-
 def kept_buckets(counts: NDArray[np.int64], level: int, share: float) -> tuple[int | None, int, float]:
     """Return the first and the last bucket of the range (None and 0 if none), and the share that is outside."""
     seen = np.flatnonzero(counts > level)
     if not seen.size:
         return None, 0, 0.0
-    total = sum(int(counts[i]) for i in seen)
+    kept = counts[seen].tolist()
+    total = sum(kept)
     first, last, dropped = 0, seen.size - 1, 0
     while first < last:
-        end = first if counts[seen[first]] <= counts[seen[last]] else last
-        if dropped + int(counts[seen[end]]) > share * total:
+        smaller = min(kept[first], kept[last])
+        if dropped + smaller > share * total:
             break
-        dropped += int(counts[seen[end]])
-        first, last = (first + 1, last) if end == first else (first, last - 1)
+        dropped += smaller
+        first, last = (first + 1, last) if kept[first] <= kept[last] else (first, last - 1)
     return int(seen[first]), int(seen[last]), dropped / total
 
 
 def noise_level(plan: TablePlan) -> int:
     """Return what noisy counts of empty buckets exceed in at most 5 % of all releases, for any bucket."""
     noise = plan.described_mechanism
-    return simultaneous_half_width(noise.order, noise.scale, _LEVEL, len(EDGES) - 1)
+    return simultaneous_half_width(noise.order, noise.scale, 0.95, len(EDGES) - 1)
 
 
 def checked_path(path: str | Path, *, overwrite: bool) -> Path:
-    """Return where the range is written to; raise if it may not be, before anything is spent."""
-    target = json_path(path)
+    """Return where a range is written to; raise if it may not be, before anything is spent."""
+    target = Path(path)
+    if target.suffix.lower() != ".json":
+        raise ArgumentError("out", str(path), "must end in .json")
     if target.exists() and not overwrite:
         raise ArgumentError("out", str(path), Message("already exists; pass {overwrite:True} to replace it"))
     return target
-
-
-def json_path(path: str | Path) -> Path:
-    """Return where a range is written to; raise if that is not a .json file."""
-    if Path(path).suffix.lower() != ".json":
-        raise ArgumentError("out", str(path), "must end in .json")
-    return Path(path)
-
-
-def _declared(lower: float, upper: float) -> ValueRange:
-    """Return a range from about `lower` to `upper` with steps that are few enough for every statistic."""
-    low, high = Fraction(lower), Fraction(upper)
-    usual = _with_usual_step(low, high)
-    if usual is not None and usual.steps <= FEW_STEPS:
-        return usual
-    step = Fraction(10) ** math.ceil(math.log10((high - low) / _MANY_STEPS))
-    most = math.floor(2**LARGEST / step)
-    return ValueRange(max(math.floor(low / step), -most) * step, min(math.ceil(high / step), most) * step, step)
 
 
 def _with_usual_step(low: Fraction, high: Fraction) -> ValueRange | None:
@@ -235,15 +207,8 @@ def _decimal(value: Fraction) -> str:
         return f"{Decimal(value.numerator) / value.denominator:f}"
 
 
-def _finite(edge: float) -> float:
-    return float(np.clip(edge, EDGES[1], EDGES[-2]))
-
-
 def _number(x: float) -> str:
     return str(int(x)) if x.is_integer() else repr(x)
-
-
-SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -309,7 +274,13 @@ class RangePlan:
             require_apart_from_ledger(ledger, out=[self.out])
         histogram = self.histogram.run(data, temp_dir=temp_dir, source=source, ledger=ledger, analyst=analyst)
         assert isinstance(histogram, TableRelease)
-        found = range_of(self.column, histogram, self.share)
+        first, last, outside = kept_buckets(histogram.tables[0].noisy_count, self.noise_level, self.share)
+        lower = upper = None
+        if first is not None:
+            lower, upper = (float(np.clip(edge, EDGES[1], EDGES[-2])) for edge in (EDGES[first], EDGES[last + 1]))
+        found = RangeRelease(
+            column=self.column, lower=lower, upper=upper, share=self.share, outside=outside, histogram=histogram
+        )
         if self.out is not None:
             found.write(self.out, overwrite=overwrite)
         return found
@@ -386,7 +357,8 @@ def plan_range(
         raise ArgumentError("column", column, "must be the name of a column")
     share, out = given.pop("share", SHARE), given.pop("out", None)
     histogram = plan_table([column], goal, Domain({column: {"edges": list(EDGES)}}), **given)
-    target = None if out is None else json_path(out)
+    # Whether it may be replaced is said by a run.
+    target = None if out is None else checked_path(out, overwrite=True)
     return RangePlan(column=column, share=_validate.probability(share=share), histogram=histogram, out=target)
 
 

@@ -4,11 +4,18 @@
 N, F       number of cells, and of files
 W          cells of a file: ceil(N / F); file i holds the cells from i W to (i + 1) W - 1, whatever they count
 part       one of Spark's partitions and the one task, or several attempts of it, that makes file i
+real       a row of a non-empty cell: it has a count, and gets noise in its part
+false      a row of an empty cell that is released: its noisy count was drawn elsewhere
+mark       a row with neither, which every part has so that it exists
+m          number of cells that are not empty; it never leaves the driver
+tau        the least noisy count of a cell that a sparse table shows
+k          Binomial(N - m, P(K >= tau)), how many empty cells of it are shown; K the noise of one cell
 =========  ======================================================================================================
 
-Non-empty cells are shuffled to the part that their file is made by; there every Python worker draws noise from its own
-stream (`ggdp.noise.entropy`), and Spark writes what comes out as Parquet. Empty cells are never transferred: a
-part knows which cells it has.
+Non-empty cells are shuffled to the part that their file is made by, and Spark writes what comes out as Parquet. Empty
+cells are never transferred: a part knows which cells it has. Each Python worker of Spark is a process of its own, and
+so has its own stream of random bits, keyed by the operating system (`ggdp.noise.entropy`); tasks that one worker does
+one after another read on in it.
 
 Claim (one draw). Each cell of the written directory has noise of exactly one draw, and no other draw is left anywhere.
 Proof: the noise is drawn in the writing stage itself; after it there is no shuffle, sort, cache or second action, so
@@ -27,12 +34,6 @@ written too. Marks of success and checksums of Spark's own are removed.
 
 A directory is written next to its target under a random hidden name, and renamed onto it at the end; whatever fails,
 the hidden one is removed with all it holds. Of a finished one only the files of parts are left, one for each part.
-
-=======  =============================================================================================
-N, m     number of declared cells, and of those that are not empty; m never leaves the driver
-tau      the least noisy count of a cell that a sparse table shows
-k        Binomial(N - m, P(K >= tau)), how many empty cells of it are shown; K the noise of one cell
-=======  =============================================================================================
 
 False cells of a sparse table are drawn on the driver: uniform cells, one after another, without those drawn before and
 without those that Spark finds among the non-empty ones. Claim: the first k that are left are a uniform set of k empty
@@ -53,6 +54,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,50 +62,160 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ggdp import _validate
 from ggdp.errors import ArgumentError, GgdpError
 from ggdp.ledger.chain import EntryReference
-from ggdp.noise.entropy import SECURE, uniform_integers
+from ggdp.noise import SeededSource, Source
+from ggdp.noise.entropy import SECURE, Integers, checked_source, is_private, uniform_integers
 from ggdp.releases.adjustments import clip
 from ggdp.releases.release import charged_to, make_release
 from ggdp.sources.engine import hide_errors
 from ggdp.sources.spark import quiet
-from ggdp.tables.executor_noise import NoiseTask, add_noise
-from ggdp.tables.output_files import put
+from ggdp.tables.output_files import write_files
+from ggdp.tables.request import COUNTS, COVERS, TableRequest
 from ggdp.tables.table_manifest import covered, table_manifest
-from ggdp.tables.table_release import ArrowViews, TableRelease, allowance, level_of, tables_of
+from ggdp.tables.table_release import ArrowViews, TableRelease, table_intervals, tables_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
     from pyspark.sql import DataFrame
 
     from ggdp.domain.table_domain import Domain
-    from ggdp.noise import Source
     from ggdp.privacy import Guarantee
-    from ggdp.releases import Release
     from ggdp.sources.query import CountQuery, TableSource
-    from ggdp.tables.request import TableRequest
     from ggdp.tables.table_plan import TablePlan
     from ggdp.tables.units_over_limit import CutCount
 
 
-_PART = re.compile(r"part-(\d{5,})-.*\.parquet")
+# Rows that are drawn and handed to the writer together.
+_BATCH = 1 << 16
 
 
-def require_free(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a directory that can be created."""
-    text = os.fspath(path)
-    if "://" in text:
-        raise ArgumentError("path", text, "must be a directory on a file system shared by driver and executors")
-    target = Path(os.path.abspath(text))
-    if os.path.lexists(target):
-        raise ArgumentError("path", text, "already exists; a release never replaces another one")
-    if not target.parent.is_dir():
-        raise ArgumentError("path", text, "the directory to create it in does not exist")
-    return target
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseTask:
+    """Parameters of an executor's work; none of them comes from the data but through a mechanism."""
+
+    # Of one table of declared cells. Every process that draws proves the certificate of its noise, once.
+    plan: TablePlan
+    # How many units are cut, which raises the upper ends of intervals.
+    cut: tuple[CutCount, ...] = ()
+    # By default one file for each 2^20 cells, or 16 with a threshold.
+    most_files: int | None = None
+    # A seeded source gives each part a stream of its own, made from the seed. Any other is copied to each part as it
+    # is: its copies may not be independent, so it is not private.
+    source: Source | None = None
+
+    def __post_init__(self) -> None:
+        for name, following in pairwise(sorted(name.casefold() for name in (*self.domain.names, *COUNTS))):
+            if name == following:
+                raise ArgumentError(
+                    "columns", name, "names must be different, ignoring case, and differ from those of the numbers"
+                )
+        if self.most_files is not None:
+            _validate.integer(most_files=self.most_files, at_least=1)
+        if self.source is not None:
+            checked_source(self.source)
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the one table."""
+        (domain,) = self.plan.request.domains
+        return domain
+
+    @property
+    def width(self) -> int:
+        """How many cells a part has; the last one may have fewer."""
+        total = self.domain.size
+        by_default = -(-total // 2**20) if self.plan.threshold is None else 16
+        # Spark numbers files with five digits; their names sort as numbers do up to 99,999.
+        return -(-total // min(self.most_files or by_default, total, 99_999))
+
+    @property
+    def files(self) -> int:
+        """How many parts there are, and files."""
+        return -(-self.domain.size // self.width)
+
+    @property
+    def private(self) -> bool:
+        """Whether parts have independent bits of the operating system, regardless of the source's own flag."""
+        return self.source is None or is_private(self.source)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the released columns."""
+        keys = [pa.field(column.name, column.values.type) for column in self.domain]
+        covers = [] if covered(self.plan.request, 0) is None else [pa.field(COVERS, pa.string())]
+        return pa.schema(keys + [pa.field(name, pa.int64()) for name in COUNTS] + covers)
+
+
+def add_noise(batches: Iterable[pa.RecordBatch], *, task: NoiseTask) -> Iterator[pa.RecordBatch]:
+    """Yield the released rows of one part. Runs on executors."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    part = -1 if context is None else context.partitionId()
+    if not 0 <= part < task.files:
+        raise GgdpError("Spark has partitioned the cells differently than requested; nothing was released")
+    source = task.source
+    if isinstance(source, SeededSource):
+        digest = hashlib.sha256(b"ggdp part %d of seed %d" % (part, source.seed)).digest()
+        source = SeededSource(seed=int.from_bytes(digest, "big"))
+    first = part * task.width
+    checked = _check_cells(batches, first, task.width)
+    released = (_every_cell if task.plan.threshold is None else _kept_cells)(checked, task, first, source)
+    domain, request = task.domain, task.plan.request
+    covers = covered(request, 0)
+    for drawn, noisy_drawn in released:
+        # Of the cells that can occur: keys from the index, and numbers from the noisy count.
+        possible = domain.possible(drawn)
+        cells, noisy = drawn[possible], noisy_drawn[possible]
+        keys = [column.values.take(pa.array(code)) for column, code in zip(domain, domain.codes(cells), strict=True)]
+        count = np.maximum(noisy, 0) if request.nonnegative else noisy
+        numbers = [pa.array(x) for x in (count, noisy, *table_intervals(task.plan, 0, noisy, task.cut))]
+        said = [] if covers is None else [pa.repeat(covers, noisy.size)]
+        yield pa.record_batch([*keys, *numbers, *said], schema=task.schema)
+
+
+def _check_cells(batches: Iterable[pa.RecordBatch], first: int, width: int) -> Iterator[pa.RecordBatch]:
+    """Yield batches after checking that all their cells belong to the part."""
+    for batch in batches:
+        places = batch.column("cell").to_numpy(zero_copy_only=False) - first
+        if places.size and not (places.min() >= 0 and places.max() < width):
+            raise GgdpError("Spark has put cells into the wrong partition; nothing was released")
+        yield batch
+
+
+def _every_cell(
+    batches: Iterable[pa.RecordBatch], task: NoiseTask, first: int, source: Source | None
+) -> Iterator[tuple[Integers, Integers]]:
+    """Yield all cells of the part from cell `first` on, with noise."""
+    counts = np.zeros(min(task.width, task.domain.size - first), dtype=np.int64)
+    for batch in batches:
+        found = batch.filter(batch.column("count").is_valid())
+        np.add.at(counts, found.column("cell").to_numpy() - first, found.column("count").to_numpy())
+    for start in range(0, counts.size, _BATCH):
+        true = counts[start : start + _BATCH]
+        noisy = task.plan.mechanism.noise.add(true, source)
+        yield np.arange(first + start, first + start + true.size), noisy
+
+
+def _kept_cells(
+    batches: Iterable[pa.RecordBatch], task: NoiseTask, _: int, source: Source | None
+) -> Iterator[tuple[Integers, Integers]]:
+    """Yield the non-empty cells whose noisy counts are at least the threshold, and the false cells unchanged."""
+    assert task.plan.threshold is not None
+    for batch in batches:
+        cells = batch.column("cell").to_numpy()
+        real, false = (batch.column(name).is_valid().to_numpy(zero_copy_only=False) for name in ("count", "noisy"))
+        noisy = batch.column("noisy").fill_null(0).to_numpy().copy()
+        true = batch.column("count").fill_null(0).to_numpy()[real]
+        noisy[real] = task.plan.mechanism.noise.add(true, source)
+        kept = false | (real & (noisy >= task.plan.threshold.value))
+        if kept.any():
+            yield cells[kept], noisy[kept]
 
 
 @contextmanager
@@ -123,12 +235,12 @@ def keep_parts(directory: Path, task: NoiseTask) -> tuple[str, ...]:
     """Keep one file for each part, remove all others, and return their names in the order of the cells."""
     found: dict[int, Path] = {}
     for found_path in sorted(directory.iterdir()):
-        match = _PART.fullmatch(found_path.name)
+        match = re.fullmatch(r"part-(\d{5,})-.*\.parquet", found_path.name)
         if match is None:
             shutil.rmtree(found_path) if found_path.is_dir() else found_path.unlink()
         elif found.setdefault(int(match.group(1)), found_path) is not found_path:
             raise GgdpError("Spark has written two files for one part; nothing was released")
-    if 0 not in found or max(found) >= task.files or (task.threshold is None and len(found) != task.files):
+    if 0 not in found or max(found) >= task.files or (task.plan.threshold is None and len(found) != task.files):
         raise GgdpError("Spark has written unexpected files; nothing was released")
     # Spark writes no file for a part without rows, but for the first.
     schema = pq.read_schema(found[0])
@@ -138,20 +250,6 @@ def keep_parts(directory: Path, task: NoiseTask) -> tuple[str, ...]:
             with pq.ParquetWriter(found[part], schema, compression="snappy", store_schema=False) as empty:
                 empty.add_key_value_metadata(schema.metadata)
     return tuple(found[part].name for part in sorted(found))
-
-
-def publish(directory: Path, target: Path) -> None:
-    """Rename a directory onto a path that does not exist."""
-    try:
-        # Creating it fails if it exists by now; renaming onto an empty directory of our own does not.
-        target.mkdir()
-    except FileExistsError:
-        raise ArgumentError("path", str(target), "already exists; a release never replaces another one") from None
-    try:
-        directory.rename(target)
-    except BaseException:
-        target.rmdir()
-        raise
 
 
 _WRITER = {
@@ -167,27 +265,14 @@ _COMMITTER = {
     ),
     "spark.hadoop.outputCommitCoordination.enabled": "true",
 }
-_LONGEST_WAIT = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenCells:
-    """What `release_cells` has written: a directory, and its files in the order of their cells.
-
-    `rows` is None where cells are left out, so that only the files tell. `private` says that the noise came from the
-    operating system, so that a release of it may carry a guarantee.
-    """
-
-    path: Path
-    files: tuple[str, ...]
-    rows: int | None
-    private: bool
 
 
 def release_cells(
     counted: DataFrame, task: NoiseTask, path: str | os.PathLike[str], false_cells: pa.Table | None = None
-) -> WrittenCells:
+) -> tuple[Path, ...]:
     """Draw the noise of a table of counts on Spark's executors, and write the table as a directory of Parquet files.
+
+    The files come back in the order of their cells; there is at least one.
 
     `counted` has the non-empty cells: ``cell``, the index in domain order, and ``count``, both 64-bit integers. It may
     be evaluated more than once, so it must be the same each time. `path` must not exist, and be on a file system that
@@ -199,8 +284,16 @@ def release_cells(
     and for what else the directory tells. What Spark raises is passed on as it is, and holds values: the caller must
     not show it.
     """
-    target = require_free(path)
-    if false_cells is not None and task.threshold is None:
+    text = os.fspath(path)
+    target = Path(os.path.abspath(text))
+    for wrong, said in (
+        ("://" in text, "must be a directory on a file system shared by driver and executors"),
+        (os.path.lexists(target), "already exists; a release never replaces another one"),
+        (not target.parent.is_dir(), "the directory to create it in does not exist"),
+    ):
+        if wrong:
+            raise ArgumentError("path", text, said)
+    if false_cells is not None and task.plan.threshold is None:
         raise ArgumentError("false_cells", "a table", "needs a threshold")
     require_committer(counted)
     with quiet(), hidden_directory(target) as directory:
@@ -208,22 +301,22 @@ def release_cells(
             noisy = _noise_frame(counted, task, false_cells)
             noisy.write.mode("errorifexists").options(**_WRITER).parquet(f"file://{directory / 'cells'}")
         names = keep_parts(directory / "cells", task)
-        publish(directory / "cells", target)
-    return WrittenCells(
-        path=target,
-        files=names,
-        rows=None if task.threshold is not None or task.impossible else task.total_cells,
-        private=task.private,
-    )
+        try:
+            # Creating it fails if it exists by now; renaming onto an empty directory of our own does not.
+            target.mkdir()
+        except FileExistsError:
+            raise ArgumentError("path", str(target), "already exists; a release never replaces another one") from None
+        try:
+            (directory / "cells").rename(target)
+        except BaseException:
+            target.rmdir()
+            raise
+    return tuple(target / name for name in names)
 
 
-def digests(written: WrittenCells) -> dict[str, str]:
-    """Return the SHA-256 of each file by its name, in the order of the cells."""
-    found = {}
-    for name in written.files:
-        with (written.path / name).open("rb") as file:
-            found[name] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _noise_frame(counted: DataFrame, task: NoiseTask, false_cells: pa.Table | None) -> DataFrame:
@@ -234,7 +327,7 @@ def _noise_frame(counted: DataFrame, task: NoiseTask, false_cells: pa.Table | No
     session, cell = counted.sparkSession, functions.col("cell")
     nothing = functions.lit(None).cast("long")
     rows = counted.select(cell.cast("long"), functions.col("count").cast("long"), nothing.alias("noisy"))
-    rows = rows.where(cell.between(0, task.total_cells - 1))
+    rows = rows.where(cell.between(0, task.domain.size - 1))
     if false_cells is not None:
         drawn = pa.table({name: false_cells[name].cast(pa.int64()) for name in ("cell", "noisy")})
         rows = rows.union(session.createDataFrame(drawn).select("cell", nothing, "noisy"))
@@ -242,7 +335,7 @@ def _noise_frame(counted: DataFrame, task: NoiseTask, false_cells: pa.Table | No
     marks = session.range(task.files).select((functions.col("id") * task.width).alias("cell"), nothing, nothing)
     part = functions.expr(f"cast(cell div {task.width} as int)")
     rows = rows.union(marks).repartitionById(task.files, part)
-    if task.threshold is not None:
+    if task.plan.threshold is not None:
         rows = rows.sortWithinPartitions("cell")
     return rows.mapInArrow(partial(add_noise, task=task), from_arrow_schema(task.schema))
 
@@ -276,7 +369,7 @@ def _follow(frame: DataFrame) -> Iterator[None]:
             if (info := tracker.getJobInfo(job))
             for stage in info.stageIds
         ]
-        end = time.monotonic() + _LONGEST_WAIT
+        end = time.monotonic() + 60.0
         while any((info := tracker.getStageInfo(stage)) and info.numActiveTasks for stage in stages):
             if time.monotonic() > end:
                 break
@@ -314,16 +407,16 @@ class WrittenRelease(ArrowViews):
 
     def load(self) -> TableRelease:
         """Read the table into memory, if its files are those that were released."""
-        parts = self.manifest["table"]["tables"][0]["parts"]
-        files = [(self.path.parent / part["url"], part["sha256"]) for part in parts]
-        for file, digest in files:
-            with file.open("rb") as content:
-                if hashlib.file_digest(content, "sha256").hexdigest() != digest:
-                    raise ArgumentError("path", str(self.path), f"{file.name} is not the file that was released")
-        table = pq.ParquetDataset([file for file, _ in files], partitioning=None).read().replace_schema_metadata(None)
+        files = []
+        for part in self.manifest["table"]["tables"][0]["parts"]:
+            files.append(self.path.parent / part["url"])
+            if _digest(files[-1]) != part["sha256"]:
+                raise ArgumentError("path", str(self.path), f"{files[-1].name} is not the file that was released")
+        table = pq.ParquetDataset(files, partitioning=None).read().replace_schema_metadata(None)
         noisy = make_release(table["noisy_count"].to_numpy(), self.plan.described_mechanism, self.guarantee)
         entry = self.manifest.get("ledger")
-        release = charged_to(_adjust(noisy, self.request), None if entry is None else EntryReference(**entry))
+        release = clip(noisy, lower=0) if self.request.nonnegative else noisy
+        charged_to(release, None if entry is None else EntryReference(**entry))
         keys = table.select(list(self.request.by[0])).combine_chunks()
         tables = tables_of(release, self.plan, [keys], self.cut)
         return TableRelease(plan=self.plan, release=release, tables=tables, cut=self.cut)
@@ -333,13 +426,13 @@ class WrittenRelease(ArrowViews):
         """The SHA-256 of the files that were written, the manifest among them, by their names."""
         manifest = self.path.with_name(f"{self.path.stem}.manifest.json")
         parts = {part["url"]: part["sha256"] for part in self.manifest["table"]["tables"][0]["parts"]}
-        return parts | {manifest.name: hashlib.sha256(manifest.read_bytes()).hexdigest()}
+        return parts | {manifest.name: _digest(manifest)}
 
     def to_arrow(self) -> pa.Table:
         """Read the table as an Arrow table."""
         return self.load().to_arrow()
 
-    def to_numpy(self) -> NDArray[np.int64]:
+    def to_numpy(self) -> Integers:
         """Read the counts as an array."""
         return self.load().to_numpy()
 
@@ -359,15 +452,14 @@ class ExecutorRelease:
     name: str
     counted: Any
     task: NoiseTask
-    plan: TablePlan
-    bits: Source
 
     @classmethod
     def prepare(cls, opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> ExecutorRelease:
         """Raise whatever can be refused without a row: columns and sizes, and how the session commits files."""
         counted = opened.lazy_cells(query)
         require_committer(counted)
-        return cls(opened.name, counted, _noise_task(plan, bits), plan, bits)
+        task = NoiseTask(plan=plan, source=None if bits is SECURE else bits)
+        return cls(opened.name, counted, task)
 
 
 def release_on_executors(
@@ -381,62 +473,48 @@ def release_on_executors(
     Claim: as that of `ggdp.release_table`, for counts that are drawn elsewhere (`executor_release`). Clamping for the
     sake of probabilistic DP is not done there, so approximate DP is what is left of it.
     """
-    plan = prepared.plan
-    written = hide_errors(prepared.name, lambda: _write_cells(prepared, cut))
-    guarantee = plan.guarantee.after_postprocessing() if written.private else None
+    plan, task = prepared.task.plan, replace(prepared.task, cut=cut)
+
+    def write() -> tuple[Path, ...]:
+        assert plan.out is not None
+        if plan.threshold is None:
+            return release_cells(prepared.counted, task, plan.out)
+        counted = prepared.counted.persist()
+        try:
+            return release_cells(counted, task, plan.out, _false_cells(counted, task))
+        finally:
+            counted.unpersist()
+
+    files = hide_errors(prepared.name, write)
+    guarantee, path = plan.guarantee.after_postprocessing() if task.private else None, files[0].parent
     try:
-        manifest = _manifest(written, plan, guarantee, cut, entry)
+        parts = [{"url": f"{path.name}/{file.name}", "sha256": _digest(file)} for file in files]
+        listing = "".join(f"{part['sha256']}  {file.name}\n" for part, file in zip(parts, files, strict=True))
+        table = {"url": path.name, "sha256": hashlib.sha256(listing.encode()).hexdigest(), "parts": parts}
+        rows = sum(pq.read_metadata(file).num_rows for file in files)
+        described = replace(plan.described, guarantee=guarantee, entry=entry, shape=(rows,))
+        manifest = table_manifest(plan, described, files=[table], cut=cut)
         text = json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
-        put({plan.files[1]: text.encode()}, str(plan.out), overwrite=False, key=key)
+        write_files({plan.files[1]: text.encode()}, str(plan.out), overwrite=False, key=key)
     except BaseException:
         # A table without its manifest is half a release.
-        shutil.rmtree(written.path, ignore_errors=True)
+        shutil.rmtree(path, ignore_errors=True)
         raise
-    release = WrittenRelease(plan=plan, path=written.path, manifest=manifest, cut=cut)
+    release = WrittenRelease(plan=plan, path=path, manifest=manifest, cut=cut)
     object.__setattr__(release, "guarantee", guarantee)
     return release
 
 
-def _noise_task(plan: TablePlan, bits: Source) -> NoiseTask:
-    (domain,) = plan.request.domains
-    law, threshold, level = plan.mechanism.law, plan.threshold, level_of(plan, 0)
-    return NoiseTask(
-        columns=tuple((column.name, column.values) for column in domain),
-        noise=plan.mechanism.noise,
-        half_width=int(law.half_width(level)),
-        nonnegative=plan.request.nonnegative,
-        threshold=None if threshold is None else threshold.value,
-        certain_above=None if threshold is None else threshold.last_maybe_empty(law, level),
-        covers=covered(plan.request, 0),
-        impossible=domain.impossible_codes,
-        source=None if bits is SECURE else bits,
-    )
-
-
-def _write_cells(prepared: ExecutorRelease, cut: Sequence[CutCount]) -> WrittenCells:
-    """Draw on the executors and write, false cells included."""
-    plan, counted, task = prepared.plan, prepared.counted, replace(prepared.task, allowance=allowance(cut, 0))
-    assert plan.out is not None
-    if plan.threshold is None:
-        return release_cells(counted, task, plan.out)
-    (domain,) = plan.request.domains
-    counted = counted.persist()
-    try:
-        return release_cells(counted, task, plan.out, _false_cells(counted, plan, domain, prepared.bits))
-    finally:
-        counted.unpersist()
-
-
-def _false_cells(counted: Any, plan: TablePlan, domain: Domain, bits: Source) -> pa.Table:  # noqa: ANN401
+def _false_cells(counted: Any, task: NoiseTask) -> pa.Table:  # noqa: ANN401
     """Return empty cells that are shown, and their noisy counts."""
+    plan, domain, bits = task.plan, task.domain, checked_source(task.source)
     assert plan.threshold is not None
 
-    def places(size: int) -> NDArray[np.int64]:
+    def places(size: int) -> Integers:
         drawn: dict[int, None] = {}
         while len(drawn) < size:
-            new = [
-                cell for cell in uniform_integers(domain.size, size - len(drawn), bits).tolist() if cell not in drawn
-            ]
+            uniform = uniform_integers(domain.size, size - len(drawn), bits).tolist()
+            new = [cell for cell in uniform if cell not in drawn]
             frame = counted.sparkSession.createDataFrame(pa.table({"cell": pa.array(dict.fromkeys(new), pa.int64())}))
             taken = set(frame.join(counted, "cell", "left_semi").toArrow()["cell"].to_pylist()) if new else set()
             drawn |= {cell: None for cell in new if cell not in taken}
@@ -446,28 +524,3 @@ def _false_cells(counted: Any, plan: TablePlan, domain: Domain, bits: Source) ->
     cells, noisy = plan.mechanism.noise.false_cells(plan.threshold.value, empty=empty, places=places, source=bits)
     possible = domain.possible(cells)
     return pa.table({"cell": pa.array(cells[possible]), "noisy": pa.array(noisy[possible])})
-
-
-def _manifest(
-    written: WrittenCells,
-    plan: TablePlan,
-    guarantee: Guarantee | None,
-    cut: Sequence[CutCount],
-    entry: EntryReference | None,
-) -> dict[str, Any]:
-    sums = digests(written)
-    listing = "".join(f"{digest}  {name}\n" for name, digest in sums.items())
-    file = {
-        "url": written.path.name,
-        "sha256": hashlib.sha256(listing.encode()).hexdigest(),
-        "parts": [{"url": f"{written.path.name}/{name}", "sha256": digest} for name, digest in sums.items()],
-    }
-    rows = written.rows
-    if rows is None:
-        rows = sum(pq.read_metadata(written.path / name).num_rows for name in written.files)
-    described = replace(plan.described, guarantee=guarantee, entry=entry, shape=(rows,))
-    return table_manifest(plan, described, files=[file], cut=cut)
-
-
-def _adjust(release: Release, request: TableRequest) -> Release:
-    return clip(release, lower=0) if request.nonnegative else release

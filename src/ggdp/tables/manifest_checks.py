@@ -27,10 +27,13 @@ import math
 import re
 import reprlib
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -38,13 +41,13 @@ from ggdp import _validate
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.accounting.composition import calibrated_losses, guarantee_from
 from ggdp.calibration.calibration import bounds_in_steps, calibration_from
-from ggdp.calibration.grid import GRID_NOTE
+from ggdp.calibration.grid_calibration import GRID_NOTE
 from ggdp.errors import CertificateError, GgdpError
 from ggdp.ledger import EntryReference
 from ggdp.mechanisms.additive import kind_of
 from ggdp.mechanisms.certified_noise import saturation_of
 from ggdp.mechanisms.exponential_mechanism import SELECTION, UTILITY
-from ggdp.privacy import PureDP, Sensitivity
+from ggdp.privacy import Guarantee, PureDP, Sensitivity
 from ggdp.privacy.grid import Grid
 from ggdp.proofs.bound import EXACT
 from ggdp.proofs.certificate import Certificate, require_proved
@@ -53,30 +56,21 @@ from ggdp.proofs.worst_case import Question
 from ggdp.releases.adjustments import Adjustment, clip, fit_total, normalise, project, round_values
 from ggdp.releases.error_law import ErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord, SelectionRecord
-from ggdp.releases.release import adjust, charged_to, make_release
-from ggdp.releases.release_manifest import manifest_of, manifest_schema
+from ggdp.releases.release import PLAIN, adjust, charged_to, make_release, manifest_of, manifest_schema
 from ggdp.tables.request import TableRequest
 from ggdp.tables.statistics.statistics_plan import GRID
 from ggdp.tables.table_manifest import table_manifest
-from ggdp.tables.table_plan import plan_with_noise
+from ggdp.tables.table_plan import plan_request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from ggdp.calibration import Calibration
     from ggdp.mechanisms import Mechanism
-    from ggdp.privacy import Guarantee
-    from ggdp.proofs.losses import CountedLoss
     from ggdp.releases import Release
 
 Item = TypeVar("Item")
 
-# Errors are computed in floats, whose last digits another machine may round differently.
-_SAME_ERROR = 1e-9
 # Sensitivities in words have six digits, rounded up.
 _SIX_DIGITS = 1e-5
-# How many floats from a quotient the number is looked for that it was rounded from.
-_ROUNDED = 8
 # A box of more coordinates is not convolved.
 _MOST_SHOWN = 10**6
 # Axes that an array has at most.
@@ -97,8 +91,6 @@ _WORDS = re.compile(
     r"|table\.tables\[\d+\]\.(covers|tableSchema\.columns\[\d+\]\.dc:description)"
 )
 _VERSION = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4}){1,2}")
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-_IDENTITY = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TYPES = {"integer": np.int64, "number": np.float64, "label": np.str_}
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 120
@@ -109,26 +101,20 @@ class _ContradictionError(Exception):
 
 
 def contradiction(manifest: Mapping[str, Any]) -> str | None:
-    """Return in which way a manifest of a private release contradicts itself, or None.
-
-    Examples
-    --------
-    >>> import ggdp
-    >>> noise = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1, support="integer")
-    >>> manifest = ggdp.Mechanism(noise).release([3, 4]).manifest
-    >>> contradiction(manifest) is None
-    True
-    >>> contradiction({**manifest, "mechanism": {**manifest["mechanism"], "scale": 100.0}})
-    'mechanism.scale is 100.0, but the certificate is about 1.0'
-    """
+    """Return how a manifest contradicts itself, such as 'mechanism.method is missing'; None if it does not."""
     try:
         return _difference(manifest, _derived(manifest), "", same_words=_is_this_version(manifest["ggdp"]))
     except _ContradictionError as found:
         return str(found)
     except GgdpError as refused:
-        return _misshapen(manifest) or str(refused)
+        said = str(refused)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        return _misshapen(manifest) or "a field is missing or wrong"
+        said = "a field is missing or wrong"
+    from jsonschema import Draft202012Validator
+
+    for wrong in Draft202012Validator(manifest_schema()).iter_errors(manifest):
+        return f"{'.'.join(str(step) for step in wrong.absolute_path) or 'it'} is missing or wrong"
+    return said
 
 
 def in_own_words(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -156,17 +142,7 @@ def _is_this_version(stated: object) -> bool:
     return False
 
 
-def _misshapen(manifest: Mapping[str, Any]) -> str | None:
-    """Return which field of a manifest its schema refuses, or None."""
-    from jsonschema import Draft202012Validator
-
-    for wrong in Draft202012Validator(manifest_schema()).iter_errors(manifest):
-        return f"{'.'.join(str(step) for step in wrong.absolute_path) or 'it'} is missing or wrong"
-    return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Query:
+class _Query(NamedTuple):
     """How far one person can move a query: in words, in the unit of the data, and in steps of the grid if it has one.
 
     That in the unit of the data is exact where a request gives it; of a mechanism it is one with the same steps.
@@ -175,35 +151,6 @@ class _Query:
     words: str
     ideal: Sensitivity
     steps: Sensitivity
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PublishedNoise:
-    """Noise as a certificate describes it: what a plan needs of a `Mechanism`, without the search for its scale."""
-
-    record: NoiseRecord
-    guarantee: Guarantee
-    sensitivity: Sensitivity
-
-    @property
-    def name(self) -> str:
-        return self.record.name
-
-    @property
-    def order(self) -> float:
-        return self.record.order
-
-    @property
-    def scale(self) -> float:
-        return self.record.scale
-
-    @property
-    def law(self) -> ErrorLaw:
-        return self.record.law
-
-    @property
-    def losses(self) -> tuple[CountedLoss, ...]:
-        return self.record.losses
 
 
 def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,12 +174,10 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
             # Laplace noise that is as good as the best is pure.
             goal = PureDP(goal.epsilon)
         steps = sensitivity if grid is None else grid.sensitivity(sensitivity)
-        query = _Query(words=str(sensitivity), ideal=sensitivity, steps=steps)
-        return cast(
-            "Mechanism", _noise(where, {**plain, "bounds": None, "query_bounds": None}, certificate, goal, query, grid)
-        )
+        query = _Query(str(sensitivity), sensitivity, steps)
+        return _noise(where, {**plain, "bounds": None, "query_bounds": None}, certificate, goal, query, grid)
 
-    plan = plan_with_noise(request, noise_for)
+    plan = plan_request(request, noise_for)
     cut = () if plan.cut is None else plan.cut.counts([_integer(one["noisy_count"]) for one in table["cut"]["tables"]])
     release = replace(plan.described, entry=_entry(manifest))
     files = [_file(one) for one in table["tables"]]
@@ -241,12 +186,7 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
     names = [file["url"] for file in files if file["url"] is not None]
     if len(set(names)) < len(names):
         raise _ContradictionError("table.tables names one file twice")
-
-    def written(error: Mapping[str, Any] | None) -> dict[str, Any]:
-        return table_manifest(plan, release, files, cut, error)
-
-    derived = _with_error(manifest, written)
-    shape = _shape(manifest)
+    derived, shape = _with_error(manifest, partial(table_manifest, plan, release, files, cut)), _shape(manifest)
     if request.regime == "declared":
         assert request.cells is not None
         derived["values"]["shape"] = [request.cells * (1 if plan.statistics is None else plan.statistics.sums)]
@@ -259,12 +199,29 @@ def _mechanism(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the manifest of a mechanism as its sensitivity, its goal and its certificate make it."""
     plain, goal = manifest["mechanism"], guarantee_from(manifest["goal"])
     shape, steps = _shape(manifest), manifest["adjustments"]
-    size = next((_size(step["of"]) for step in steps if step["name"] == "drop"), math.prod(shape))
+    size = next((_integer(step["of"], at_least=0) for step in steps if step["name"] == "drop"), math.prod(shape))
     record: NoiseRecord | SelectionRecord
     guarantee: Guarantee
     if plain["kind"] == "selection":
-        record = _selection(manifest)
-        guarantee, kind = record.goal.under(record.neighbours), _TYPES[manifest["values"]["type"]]
+        said, candidates, excluded = manifest["sensitivity"], _integer(plain["candidates"]), _integer(plain["excluded"])
+        if not isinstance(goal, PureDP) or goal.neighbours is None:
+            raise _ContradictionError("goal is not pure DP under some neighbours, but that of a selection is")
+        if not 0 <= excluded < candidates:
+            raise _ContradictionError(f"mechanism.excluded is {excluded}, of {candidates} candidates")
+        utility = re.fullmatch(rf"{UTILITY}(?P<size>{_NUMBER})(?P<side>, all to one side)?", said)
+        if utility is None or (utility["side"] and goal.neighbours != "add-remove"):
+            raise _ContradictionError(f"sensitivity is {said!r}, which is not that of a utility")
+        _number(utility["size"])
+        (name, item), guarantee, kind = SELECTION, goal, _TYPES[manifest["values"]["type"]]
+        record = SelectionRecord(
+            name=name,
+            item=item,
+            goal=goal,
+            neighbours=goal.neighbours,
+            sensitivity=said,
+            candidates=candidates,
+            excluded=excluded,
+        )
         if size != 1 or (shape and not steps):
             raise _ContradictionError("values.shape is not that of one selected candidate")
     else:
@@ -294,7 +251,7 @@ def _mechanism(manifest: Mapping[str, Any]) -> dict[str, Any]:
     if size != math.prod(shape) or (any(step["name"] == "drop" for step in steps) and len(shape) != 1):
         raise _ContradictionError(f"values.shape is {shape}, but the adjustments leave {size} values")
     charged_to(release, _entry(manifest))
-    derived = _with_error(manifest, lambda error: manifest_of(release, error=error))
+    derived = _with_error(manifest, partial(manifest_of, release, PLAIN))
     derived["values"]["shape"] = shape
     return derived
 
@@ -306,7 +263,8 @@ def _with_error(manifest: Mapping[str, Any], written: Any) -> dict[str, Any]:  #
     if own is None or stated == own or set(stated) != set(own):
         return derived
     for name, value in own.items():
-        if type(stated[name]) is bool or not math.isclose(stated[name], value, rel_tol=_SAME_ERROR, abs_tol=0.0):
+        # They are computed in floats, whose last digits another machine may round differently.
+        if type(stated[name]) is bool or not math.isclose(stated[name], value, rel_tol=1e-9, abs_tol=0.0):
             return derived
     return cast("dict[str, Any]", written(dict(stated)))
 
@@ -339,20 +297,25 @@ def _noise(
     grid: Grid | None,
     *,
     dropped: bool = False,
-) -> _PublishedNoise:
-    """Return the noise that a certificate is about, if it is for the goal and the query."""
+) -> Mechanism:
+    """Return the noise that a certificate is about, if it is for the goal and the query: what plans need of one."""
     bounds = plain["bounds"] and tuple((float(low), float(high)) for low, high in plain["bounds"])
-    indices = bounds if grid is None or bounds is None else _bounds_in_steps(grid, bounds, query.steps, certificate)
-    law, all_bounds = certificate.law, indices
+    law, indices, query_steps = certificate.law, bounds, query.steps
+    if grid is not None and bounds is not None:
+        is_whole = not query_steps.has_fixed_dimension or len(bounds) in (1, len(query_steps.sizes))
+        indices = bounds_in_steps(grid, bounds, query_steps.sizes if is_whole else (1.0,))
+        if not is_whole:
+            # Of cells that are left of more, the least widths of the certificate that hold them.
+            widths = sorted(width for width, _, _ in certificate.bound.known_bounds)
+            indices = tuple(
+                (low, low + next((one for one in widths if one >= high - low), high - low)) for low, high in indices
+            )
+    all_bounds = indices
     if dropped and bounds is not None and len(bounds) > 1:
-        all_bounds = _all_bounds(certificate)
+        # As wide as those of all coordinates of the certificate, since some cells were dropped.
+        all_bounds = tuple(_copies(((0.0, width), count) for width, _, count in certificate.bound.known_bounds))
     question = Question(
-        goal=goal,
-        sensitivity=query.steps,
-        order=law.order,
-        support="integer",
-        bounds=all_bounds,
-        bounding=law.bounding,
+        goal=goal, sensitivity=query.steps, order=law.order, support="integer", bounds=all_bounds, bounding=law.bounding
     )
     try:
         steps = replace(calibration_from(question, certificate), method=plain["method"])
@@ -395,7 +358,9 @@ def _noise(
         notes=note,
         losses=calibrated_losses(steps),
     )
-    return _PublishedNoise(record=record, guarantee=saturation.guarantee, sensitivity=query.ideal)
+    shared = {name: getattr(record, name) for name in ("name", "order", "scale", "law", "losses")}
+    found_noise = SimpleNamespace(record=record, guarantee=saturation.guarantee, sensitivity=query.ideal, **shared)
+    return cast("Mechanism", found_noise)
 
 
 def _ideals(steps: Calibration, ideal: Sensitivity, grid: Grid) -> Iterator[Calibration]:
@@ -409,22 +374,6 @@ def _ideals(steps: Calibration, ideal: Sensitivity, grid: Grid) -> Iterator[Cali
         named = Certificate(bound=one.bound, law=law, proved=one.target, target=one.target, tight=None, precision=EXACT)
         notes = () if one.note is None else (one.note,)
         yield replace(calibration_from(question, named), method=steps.method, notes=notes)
-
-
-def _bounds_in_steps(
-    grid: Grid, bounds: tuple[tuple[float, float], ...], query: Sensitivity, certificate: Certificate
-) -> tuple[tuple[float, float], ...]:
-    """Return bounds in steps; of cells that are left of more, the least widths of the certificate that hold them."""
-    if not query.has_fixed_dimension or len(bounds) in (1, len(query.sizes)):
-        return bounds_in_steps(grid, bounds, query.sizes)
-    widths = sorted(width for width, _, _ in certificate.bound.known_bounds)
-    found = bounds_in_steps(grid, bounds, (1.0,))
-    return tuple((low, low + next((one for one in widths if one >= high - low), high - low)) for low, high in found)
-
-
-def _all_bounds(certificate: Certificate) -> tuple[tuple[float, float], ...]:
-    """Return bounds as wide as those of all coordinates of a certificate, where some cells were dropped."""
-    return tuple(_copies(((0.0, width), count) for width, _, count in certificate.bound.known_bounds))
 
 
 def _queries(manifest: Mapping[str, Any], certificate: Certificate, grid: Grid | None) -> Iterator[_Query]:
@@ -443,14 +392,22 @@ def _queries(manifest: Mapping[str, Any], certificate: Certificate, grid: Grid |
         ideal = Sensitivity.from_bounds([(low, high) for low, high in plain["query_bounds"]], neighbours=neighbours)
         if str(ideal) != words:
             raise _ContradictionError(f"sensitivity is {words!r}, but mechanism.query_bounds make it {str(ideal)!r}")
-        yield _Query(words=words, ideal=ideal, steps=ideal if grid is None else grid.sensitivity(ideal))
+        yield _Query(words, ideal, ideal if grid is None else grid.sensitivity(ideal))
         return
     kind: Any = "norm" if said["norm"] is not None else "box" if said["box"] is not None else "cells"
     shown = [_number(text) for text in (said["one"] or said["each"] or said["box"] or said["bound"]).split(", ")]
     count = said["cells"] or said["norm"] or said["all"]
     moving = len(shown) if count is None else int(count.replace(",", ""))
     unit = grid or Grid(step=1.0)
-    sizes = [_exact(size, unit, _known_sizes(certificate, manifest["losses"], moving)) for size in shown]
+    # The whole sizes of coordinates that the certificate is about, then those of losses.
+    known = [size for size, _ in certificate.bound.known_sizes]
+    known += [part for norm in certificate.bound.known_norms for part in (norm / moving, norm)]
+    known += [float(loss["size"]) for loss in manifest["losses"] if loss["kind"] == "noise"]
+    step, sizes = Fraction(unit.step), []
+    for size in shown:
+        # How many steps it has, though it is shown with six digits, rounded up.
+        low, high = (math.ceil(Fraction(size) * end / step) for end in (1 - Fraction(_SIX_DIGITS), 1))
+        sizes.append(next((one for one in known if one.is_integer() and low <= one <= high), float(high)))
     if said["all"] is not None:
         sizes += _sizes_beyond(sizes, manifest, certificate, unit)
         if len(sizes) != moving:
@@ -458,13 +415,15 @@ def _queries(manifest: Mapping[str, Any], certificate: Certificate, grid: Grid |
     real = tuple(size * unit.step for size in sizes)
     if said["bound"] is None:
         steps = Sensitivity(kind=kind, sizes=tuple(sizes), moving=moving, neighbours=neighbours)
-        ideal = replace(steps, sizes=real)
-        yield _Query(words=words, ideal=ideal, steps=steps)
+        yield _Query(words, replace(steps, sizes=real), steps)
         return
     q, bound = _number(said["order"]), _number(said["bound"])
     real = (bound,) if kind == "norm" else real
     ideal = Sensitivity(kind=kind, sizes=real, moving=moving, joint=(q, bound), neighbours=neighbours)
-    least, most = (_joint_steps(ideal, end, grid) for end in (bound * (1.0 - _SIX_DIGITS), bound))
+    norms = [(q, bound * (1.0 - _SIX_DIGITS)), (q, bound)]
+    if grid is not None:
+        norms = [grid.sensitivity(Sensitivity.norm(*norm, dimension=moving)).joint or norm for norm in norms]
+    least, most = (norm for _, norm in norms)
 
     def with_joint(joint: float) -> Sensitivity:
         alone = joint if grid is None else min(sizes[0], joint)
@@ -472,7 +431,7 @@ def _queries(manifest: Mapping[str, Any], certificate: Certificate, grid: Grid |
 
     for joint in (most, *_joints(certificate, with_joint(most), most)):
         if least <= joint <= most:
-            yield _Query(words=words, ideal=ideal, steps=with_joint(joint))
+            yield _Query(words, ideal, with_joint(joint))
 
 
 def _number(text: str) -> float:
@@ -481,23 +440,6 @@ def _number(text: str) -> float:
     if rounded_up_text(number, 6) != text and rounded_text(number, 6) != text:
         raise _ContradictionError(f"sensitivity has the number {text!r}, which is not how ggdp writes one")
     return number
-
-
-def _known_sizes(certificate: Certificate, losses: Sequence[Mapping[str, Any]], moving: int) -> list[float]:
-    """Return the whole sizes of coordinates that a certificate is about, then those of losses."""
-    bound = certificate.bound
-    found = [size for size, _ in bound.known_sizes]
-    found += [part for norm in bound.known_norms for part in (norm / moving, norm)]
-    found += [float(loss["size"]) for loss in losses if loss["kind"] == "noise"]
-    return [size for size in found if size.is_integer()]
-
-
-def _exact(shown: float, unit: Grid, known: Sequence[float]) -> float:
-    """Return how many steps a size has that is shown with six digits, rounded up."""
-    step = Fraction(unit.step)
-    least = math.ceil(Fraction(shown) * (1 - Fraction(_SIX_DIGITS)) / step)
-    most = math.ceil(Fraction(shown) / step)
-    return next((size for size in known if least <= size <= most), float(most))
 
 
 def _sizes_beyond(
@@ -527,15 +469,6 @@ def _sizes_beyond(
     return sorted((rest - Counter(shown)).elements(), reverse=True)
 
 
-def _joint_steps(ideal: Sensitivity, bound: float, grid: Grid | None) -> float:
-    assert ideal.joint is not None
-    if grid is None:
-        return bound
-    joint = grid.sensitivity(Sensitivity.norm(ideal.joint[0], bound, dimension=ideal.moving)).joint
-    assert joint is not None
-    return joint[1]
-
-
 def _joints(certificate: Certificate, query: Sensitivity, joint: float) -> Iterator[float]:
     """Return joint norms near that of a query from which the number of a certificate follows."""
     for proved in certificate.bound.known_norms:
@@ -546,34 +479,11 @@ def _joints(certificate: Certificate, query: Sensitivity, joint: float) -> Itera
             # The norm was rounded up, and on the integers down to a whole number.
             yield joint * ((proved + 0.5) / query.lp(order))
             above = below = near
-            for _ in range(_ROUNDED):
+            # The quotient is a few floats from the number that it was rounded from.
+            for _ in range(8):
                 above, below = math.nextafter(above, math.inf), math.nextafter(below, 0.0)
                 yield above
                 yield below
-
-
-def _selection(manifest: Mapping[str, Any]) -> SelectionRecord:
-    """Return the record of a selection by the Exponential mechanism."""
-    plain, goal, said = manifest["mechanism"], guarantee_from(manifest["goal"]), manifest["sensitivity"]
-    candidates, excluded = _integer(plain["candidates"]), _integer(plain["excluded"])
-    if not isinstance(goal, PureDP) or goal.neighbours is None:
-        raise _ContradictionError("goal is not pure DP under some neighbours, but that of a selection is")
-    if not 0 <= excluded < candidates:
-        raise _ContradictionError(f"mechanism.excluded is {excluded}, of {candidates} candidates")
-    utility = re.fullmatch(rf"{UTILITY}(?P<size>{_NUMBER})(?P<side>, all to one side)?", said)
-    if utility is None or (utility["side"] and goal.neighbours != "add-remove"):
-        raise _ContradictionError(f"sensitivity is {said!r}, which is not that of a utility")
-    _number(utility["size"])
-    name, item = SELECTION
-    return SelectionRecord(
-        name=name,
-        item=item,
-        goal=goal,
-        neighbours=goal.neighbours,
-        sensitivity=said,
-        candidates=candidates,
-        excluded=excluded,
-    )
 
 
 def _adjusted(release: Release, step: Mapping[str, Any], size: int, where: str) -> tuple[Release, int]:
@@ -581,7 +491,7 @@ def _adjusted(release: Release, step: Mapping[str, Any], size: int, where: str) 
     given = dict(step)
     name = given.pop("name")
     if name == "drop":
-        of, left = _integer(given["of"]), _size(given["left"])
+        of, left = _integer(given["of"]), _integer(given["left"], at_least=0)
         _validate.choice(among=("by-values", "publicly"), chosen=given["chosen"])
         if of != size or left > of:
             raise _ContradictionError(f"{where} leaves {left} of {of} values, but there are {size}")
@@ -602,7 +512,8 @@ def _entry(manifest: Mapping[str, Any]) -> EntryReference | None:
     if "ledger" not in manifest:
         return None
     plain = manifest["ledger"]
-    if not _IDENTITY.fullmatch(plain["identity"]) or _integer(plain["entry"]) < 1:
+    identity = re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", plain["identity"])
+    if identity is None or _integer(plain["entry"]) < 1:
         raise _ContradictionError("ledger is not an entry of a ledger")
     return EntryReference(identity=plain["identity"], entry=plain["entry"])
 
@@ -628,7 +539,7 @@ def _file(plain: Mapping[str, Any]) -> dict[str, Any]:
             raise _ContradictionError(f"the parts of {url!r} are not those that its sha256 is of")
         file["parts"] = parts
     for one in (file, *file.get("parts", ())):
-        if not _DIGEST.fullmatch(one["sha256"]):
+        if not re.fullmatch(r"[0-9a-f]{64}", one["sha256"]):
             raise _ContradictionError(f"table.tables has the sha256 {one['sha256']!r}, which is none")
     return file
 
@@ -643,8 +554,8 @@ def _is_name(name: object) -> bool:
     )
 
 
-def _integer(value: object) -> int:
-    if type(value) is not int:
+def _integer(value: object, at_least: float = -math.inf) -> int:
+    if type(value) is not int or value < at_least:
         raise TypeError
     return value
 
@@ -652,7 +563,7 @@ def _integer(value: object) -> int:
 def _shape(manifest: Mapping[str, Any]) -> list[int]:
     """Return the shape of the released values, none larger than an array can be."""
     stated = manifest["values"]["shape"]
-    shape = [_size(size) for size in stated[: _MOST_AXES + 1]]
+    shape = [_integer(size, at_least=0) for size in stated[: _MOST_AXES + 1]]
     if len(shape) > _MOST_AXES or math.prod(shape) >= 1 << 63:
         raise _ContradictionError("values.shape is larger than any array")
     return shape
@@ -664,18 +575,6 @@ def _copies(pairs: Iterable[tuple[Item, int]]) -> list[Item]:
     if sum(count for _, count in counted) > _MOST_SHOWN:
         raise _ContradictionError(f"it is about more than {_MOST_SHOWN:,} coordinates that are bounded one by one")
     return [item for item, count in counted for _ in range(count)]
-
-
-def _size(value: object) -> int:
-    if _integer(value) < 0:
-        raise ValueError
-    return cast("int", value)
-
-
-def _same(stated: object, derived: object) -> bool:
-    """Return whether two plain values are the same; other programs may write 1.0 as 1."""
-    numbers = type(stated) in (int, float) and type(derived) in (int, float)
-    return stated == derived and (numbers or type(stated) is type(derived))
 
 
 def _difference(stated: Any, derived: Any, where: str, *, same_words: bool) -> str | None:  # noqa: ANN401 - JSON
@@ -700,6 +599,8 @@ def _difference(stated: Any, derived: Any, where: str, *, same_words: bool) -> s
         pairs = enumerate(zip(stated, derived, strict=True))
         items = (_difference(mine, own, f"{where}[{place}]", same_words=same_words) for place, (mine, own) in pairs)
         return next(filter(None, items), None)
-    if _same(stated, derived):
+    # Other programs may write 1.0 as 1.
+    are_numbers = type(stated) in (int, float) and type(derived) in (int, float)
+    if stated == derived and (are_numbers or type(stated) is type(derived)):
         return None
     return f"{where} is {_SHORT.repr(stated)}, but the rest of the manifest makes it {_SHORT.repr(derived)}"

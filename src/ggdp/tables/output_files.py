@@ -9,10 +9,11 @@ r"""Released tables as files: the counts as CSV or Parquet, and the manifest.
 ===========================  =====================================================================
 
 Texts of open columns come from the data and may contain a formula, which a spreadsheet would run when it opens a CSV
-file. So an apostrophe is put before a text that begins with ``=``, ``+``, ``-``, ``@``, the wide form of one of these,
-a tab or a line end and is not a plain number, and before one that begins with an apostrophe: a reader who takes one
-apostrophe off has the text again, and no two texts become one. Declared levels are the publisher's own and stay as they
-are, with a warning when the release is planned (`ggdp.tables.spreadsheet_formulas`); so do Parquet files and frames.
+file, in quotes or not. So an apostrophe is put before a text that begins with ``=``, ``+``, ``-``, ``@``, the wide form
+of one of these, a tab or a line end and is not a plain number, and before one that begins with an apostrophe: a reader
+who takes one apostrophe off has the text again, and no two texts become one. Declared levels, which a program compares
+with the domain, are the publisher's own and stay as they are, with a warning when the release is planned
+(`formula_warning`); so do Parquet files and frames.
 
 Claim. The bytes of all files are a function of the request, the released values, the key and the versions of ggdp and
 pyarrow: no time, no name of a machine or a source, no metadata of a frame. All files are written, or none.
@@ -30,51 +31,56 @@ import os
 import re
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
-from ggdp.signatures import signature_file, signed, signing_key
-from ggdp.tables.spreadsheet_formulas import NUMBER, STARTS
-from ggdp.tables.table_release import TableRelease
+from ggdp.ledger.charging import require_apart_from_ledger
+from ggdp.signatures import signature_file, signed
+from ggdp.tables.table_release import Table, TableRelease
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow as pa
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+    from ggdp.domain.column import Column
+    from ggdp.ledger import Ledger
     from ggdp.tables.executor_release import WrittenRelease
-    from ggdp.tables.table_release import Table
 
 
 FORMATS = (".csv", ".parquet")
+PICTURES = (".png", ".pdf", ".svg")
 MANIFEST = ".manifest.json"
 # Lines that are made at once, so that a large table does not need its text twice.
 _ROWS = 1 << 20
-# What an apostrophe is put before, but for plain numbers; in the dialect of Arrow.
-_FORMULA = f"^['{re.escape(STARTS)}]"
-_NUMBER = rf"^(?:{NUMBER})\z"
-_NEED_QUOTES = '[,"\\r\\n]|^$'
+# What a formula begins with; the last four are the wide forms of the first, which some spreadsheets accept.
+_STARTS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
+# A number is none, though it begins with a sign.
+_NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_SHOWN = 3
 
 
 def targets(path: str | os.PathLike[str], tables: int) -> tuple[Path, ...]:
-    """Return the files of a release: one for each table, the manifest last.
-
-    Examples
-    --------
-    >>> [file.name for file in targets("out/people.csv", 1)]
-    ['people.csv', 'people.manifest.json']
-    >>> [file.name for file in targets("people.parquet", 2)]
-    ['people-1.parquet', 'people-2.parquet', 'people.manifest.json']
-    """
-    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise ArgumentTypeError("out", type(path).__name__, "must be the path of a file")
-    file = Path(path)
-    # Nothing can be looked up under a name with a null character.
-    if file.suffix.lower() not in FORMATS or "\0" in str(file):
-        raise ArgumentError("out", str(path), "must end in " + " or ".join(FORMATS))
+    """Return the files of a release: one for each table, the manifest last."""
+    file = _file("out", path, FORMATS, " or ")
     return (*numbered(file, tables), file.with_name(f"{file.stem}{MANIFEST}"))
+
+
+def picture_files(plot: str | os.PathLike[str] | None, tables: int) -> tuple[Path, ...]:
+    """Return the files of the figures, one for each table; none if no figure is requested."""
+    return () if plot is None else numbered(_file("plot", plot, PICTURES, ", "), tables)
+
+
+def _file(argument: str, path: str | os.PathLike[str], endings: tuple[str, ...], between: str) -> Path:
+    """Return the path of an output; raise if it is none, or does not end in one of the endings."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise ArgumentTypeError(argument, type(path).__name__, "must be the path of a file")
+    # Nothing can be looked up under a name with a null character.
+    if Path(path).suffix.lower() not in endings or "\0" in str(path):
+        raise ArgumentError(argument, str(path), f"must end in {between.join(endings)}")
+    return Path(path)
 
 
 def numbered(file: Path, tables: int) -> tuple[Path, ...]:
@@ -89,45 +95,51 @@ def unnumbered(file: Path, tables: int) -> Path:
     return file if tables == 1 else file.with_name(f"{file.stem.removesuffix('-1')}{file.suffix}")
 
 
-def require_writable(path: str | os.PathLike[str], tables: int, *, overwrite: bool) -> tuple[Path, ...]:
-    """Return the files of a release, or raise if they cannot be written. Called before any data are read.
-
-    Examples
-    --------
-    >>> require_writable("people.xlsx", 1, overwrite=False)
-    Traceback (most recent call last):
-    ggdp.errors.ArgumentError: out = 'people.xlsx': must end in .csv or .parquet
-    """
-    files = targets(path, tables)
+def require_tables(path: str | os.PathLike[str], files: Sequence[Path], **given: Any) -> None:  # noqa: ANN401
+    """Raise if tables and their manifest, the last file, cannot be written to `path`; as `require_free`."""
     # A signature that is there already would be taken for one of the new manifest.
-    require_free((*files, signature_file(files[-1])), "out", str(path), overwrite=overwrite)
-    return files
+    require_free("out", str(path), (*files, signature_file(files[-1])), **given)
 
 
-def require_free(files: Sequence[Path], argument: str, path: str, *, overwrite: bool) -> None:
-    """Raise if files of a directory cannot be written; the error names `argument` and `path`."""
+def require_pictures(path: Path, files: Sequence[Path], **given: Any) -> None:  # noqa: ANN401
+    """Raise if figures cannot be drawn, or not be written to `path`; as `require_free`."""
+    from ggdp.plots.style import new_figure
+
+    new_figure(1.0, 1.0)  # says at once if the extra is missing
+    require_free("plot", str(path), files, **given)
+
+
+def require_free(
+    argument: str,
+    path: str,
+    files: Sequence[Path],
+    *,
+    overwrite: bool,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    data: object = None,
+) -> None:
+    """Raise if files of a directory cannot be written, or are the ledger or the source; errors name `path`."""
+    require_apart_from_ledger(ledger, **{argument: files})
     directory = files[0].parent
     try:
         if not directory.is_dir():
-            raise ArgumentError(
-                argument, path, f"cannot be written: {str(directory)!r} is not a directory; create it first"
-            )
+            said = f"cannot be written: {str(directory)!r} is not a directory; create it first"
+            raise ArgumentError(argument, path, said)
         for file in files:
             if file.is_dir():
-                raise ArgumentError(
-                    argument, path, f"cannot be written: {file.name!r} is a directory; name another file"
-                )
-            if not overwrite and os.path.lexists(file):
-                said = Message(
-                    "{file!r} already exists; pass {overwrite:True} to replace it (each run spends the budget again), "
-                    "or name another file",
-                    file=file.name,
-                )
+                said = f"cannot be written: {file.name!r} is a directory; name another file"
                 raise ArgumentError(argument, path, said)
+            if not overwrite and os.path.lexists(file):
+                words = (
+                    "{file!r} already exists; pass {overwrite:True} to replace it (each run spends the budget again), "
+                    "or name another file"
+                )
+                raise ArgumentError(argument, path, Message(words, file=file.name))
         if not os.access(directory, os.W_OK | os.X_OK):
             raise ArgumentError(argument, path, f"cannot be written: no write permission for {str(directory)!r}")
     except OSError as failed:
         raise _unwritable(path, failed, argument) from None
+    require_apart(data, files)
 
 
 def require_apart(data: object, files: Sequence[Path]) -> None:
@@ -141,34 +153,6 @@ def require_apart(data: object, files: Sequence[Path]) -> None:
             raise ArgumentError("out", str(file), "is the source file; name another file")
 
 
-def write(
-    release: TableRelease,
-    path: str | os.PathLike[str],
-    *,
-    overwrite: bool = False,
-    sign: str | os.PathLike[str] | Ed25519PrivateKey | None = None,
-) -> tuple[Path, ...]:
-    """Write the tables of a release and its manifest, all or none, record them in its ledger, and return the files.
-
-    Examples
-    --------
-    >>> import ggdp, pyarrow, tempfile
-    >>> people = pyarrow.table({"smokes": ["no", "yes", "no"]})
-    >>> release = ggdp.release_table(people, by="smokes", goal=ggdp.PureDP(1.0), domain={"smokes": ["no", "yes"]})
-    >>> [file.name for file in write(release, tempfile.mkdtemp() + "/smoking.csv")]
-    ['smoking.csv', 'smoking.manifest.json']
-    """
-    files = require_writable(path, len(release.tables), overwrite=overwrite)
-    key, signature = None if sign is None else signing_key(sign), signature_file(files[-1])
-    if release.charge is not None:
-        release.charge.require_apart(out=(*files, signature))
-    found = files_of(release, files)
-    put(found, str(path), overwrite=overwrite, key=key)
-    if release.charge is not None:
-        release.charge.published(digests(found))
-    return files if key is None else (*files, signature)
-
-
 def digests(files: Mapping[Path, bytes]) -> dict[str, str]:
     """Return the SHA-256 of files by their names, as a ledger records them."""
     return {file.name: hashlib.sha256(content).hexdigest() for file, content in files.items()}
@@ -177,20 +161,17 @@ def digests(files: Mapping[Path, bytes]) -> dict[str, str]:
 def files_of(
     release: TableRelease | WrittenRelease, tables: Sequence[Path], pictures: Sequence[Path] = ()
 ) -> dict[Path, bytes]:
-    """Return the contents of the files of a release: `tables` and the manifest after them, and a picture of each table.
-
-    What executors have drawn is written already, with its manifest.
-    """
+    """Return the files of a release: tables, the manifest after them, and pictures; executors have written theirs."""
     found: dict[Path, bytes] = {}
-    loaded = release if isinstance(release, TableRelease) else None
-    if tables and loaded is not None:
+    if tables and isinstance(release, TableRelease):
         is_csv = tables[0].suffix.lower() == ".csv"
-        found = {
-            file: as_csv(table) if is_csv else _as_parquet(table.to_arrow())
-            for file, table in zip(tables[:-1], loaded.tables, strict=True)
-        }
-        described = [{"url": name, "sha256": digest} for name, digest in digests(found).items()]
-        manifest = loaded.describe_files(described)
+        for file, table in zip(tables[:-1], release.tables, strict=True):
+            found[file] = as_csv(table) if is_csv else as_parquet(table.to_arrow())
+        manifest, named = release.unwritten_manifest, digests(found).items()
+        described = zip(manifest["table"]["tables"], named, strict=True)
+        files = [{**table, "url": name, "sha256": sha256} for table, (name, sha256) in described]
+        manifest = {**manifest, "table": {**manifest["table"], "tables": files}}
+        release.written_manifests.append(manifest)
         found[tables[-1]] = (json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
     if pictures:
         shown = release if isinstance(release, TableRelease) else release.load()
@@ -198,11 +179,8 @@ def files_of(
     return found
 
 
-def put(files: dict[Path, bytes], path: str, *, overwrite: bool, key: Ed25519PrivateKey | None = None) -> None:
-    """Write files, all or none, a manifest with its signature if there is a key; errors name `path`.
-
-    Without a key, the signature of an earlier manifest of the same name is removed.
-    """
+def write_files(files: dict[Path, bytes], path: str, *, overwrite: bool, key: Ed25519PrivateKey | None = None) -> None:
+    """Write files, all or none, a manifest with its signature; without a key, that of an earlier manifest goes."""
     signatures = {
         signature_file(file): None if key is None else signed(content, key)
         for file, content in files.items()
@@ -229,11 +207,21 @@ def as_csv(table: Table) -> bytes:
 
 def _as_csv(table: pa.Table) -> bytes:
     """Return rows as CSV; pyarrow's own writer quotes every text, needed or not."""
+    import numpy as np
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    header = ",".join(_quoted(pa.array(table.column_names)).to_pylist()).encode() + b"\n"
-    lines = (_lines(table.slice(start, _ROWS)) for start in range(0, table.num_rows, _ROWS))
-    return b"".join([header, *lines])
+    comma, nothing, end = (pa.scalar(text, pa.large_string()) for text in (",", "", "\n"))
+    parts: list[bytes | memoryview] = [",".join(_quoted(pa.array(table.column_names)).to_pylist()).encode() + b"\n"]
+    for start in range(0, table.num_rows, _ROWS):
+        columns = [_text(column.combine_chunks()) for column in table.slice(start, _ROWS).columns]
+        ended = pc.binary_join_element_wise(columns[-1], nothing, end)
+        lines = pc.binary_join_element_wise(*columns[:-1], ended, comma)
+        # The texts of an array lie one after another: they are the file.
+        _, offsets, text = lines.buffers()
+        first, last = np.frombuffer(offsets, dtype=np.int64)[[lines.offset, lines.offset + len(lines)]]
+        parts.append(memoryview(text)[first:last])
+    return b"".join(parts)
 
 
 def _harmless(texts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -241,25 +229,32 @@ def _harmless(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    formula = pc.match_substring_regex(texts, _FORMULA)
-    plain = pc.match_substring_regex(texts, _NUMBER)
+    formula = pc.match_substring_regex(texts, f"^['{re.escape(_STARTS)}]")
+    plain = pc.match_substring_regex(texts, rf"^(?:{_NUMBER})\z")
     marked = pc.binary_join_element_wise(pa.scalar("'", texts.type), texts, pa.scalar("", texts.type))
     return pc.if_else(pc.and_not(formula, plain), marked, texts)
 
 
-def _lines(rows: pa.Table) -> memoryview:
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def formula_warning(columns: Iterable[Column]) -> str | None:
+    """Return a warning about labels and names of columns that are formulas in a spreadsheet; None if there are none."""
 
-    wide = pa.large_string()
-    columns = [_text(column.combine_chunks()) for column in rows.columns]
-    ended = pc.binary_join_element_wise(columns[-1], pa.scalar("", wide), pa.scalar("\n", wide))
-    lines = pc.binary_join_element_wise(*columns[:-1], ended, pa.scalar(",", wide))
-    # The texts of an array lie one after another: they are the file.
-    _, offsets, text = lines.buffers()
-    ends = np.frombuffer(offsets, dtype=np.int64)[[lines.offset, lines.offset + len(lines)]]
-    return memoryview(text)[ends[0] : ends[1]]
+    def is_formula(text: str) -> bool:
+        return text[:1] in set(_STARTS) and re.fullmatch(_NUMBER, text) is None
+
+    found: list[str] = []
+    for column in columns:
+        shown = [repr(label) for label in column.labels or () if isinstance(label, str) and is_formula(label)]
+        if shown:
+            more = f" and {len(shown) - _SHOWN:,} more" if len(shown) > _SHOWN else ""
+            found.append(f"{', '.join(shown[:_SHOWN])}{more} of {column.name!r}")
+        if is_formula(column.name):
+            found.append(f"the name {column.name!r}")
+    if not found:
+        return None
+    return (
+        f"{'; '.join(found)}: a spreadsheet that opens a CSV file takes such labels for formulas; they are published "
+        "as declared: rename them, or publish a Parquet file"
+    )
 
 
 def _text(values: pa.Array) -> pa.Array:
@@ -280,7 +275,7 @@ def _quoted(texts: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    needed = pc.match_substring_regex(texts, _NEED_QUOTES)
+    needed = pc.match_substring_regex(texts, '[,"\\r\\n]|^$')
     if not pc.any(needed).as_py():
         return texts
     doubled = pc.replace_substring(texts, '"', '""')
@@ -288,7 +283,8 @@ def _quoted(texts: pa.Array) -> pa.Array:
     return pc.if_else(needed, pc.binary_join_element_wise(quote, doubled, quote, nothing), texts)
 
 
-def _as_parquet(table: pa.Table) -> bytes:
+def as_parquet(table: pa.Table) -> bytes:
+    """Return a table as a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -298,44 +294,17 @@ def _as_parquet(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-_FORMATS = (".png", ".pdf", ".svg")
-_DOTS_PER_INCH = 200
-# Written into files of these formats unless it is taken out.
-_DATES: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
-
-
-def picture_files(plot: str | os.PathLike[str] | None, tables: int) -> tuple[Path, ...]:
-    """Return the files of the figures, one for each table; none if no figure is requested."""
-    if plot is None:
-        return ()
-    if not isinstance(plot, str | os.PathLike) or not isinstance(os.fspath(plot), str):
-        raise ArgumentTypeError("plot", type(plot).__name__, "must be the path of a file")
-    if Path(plot).suffix.lower() not in _FORMATS:
-        raise ArgumentError("plot", str(plot), "must end in " + ", ".join(_FORMATS))
-    return numbered(Path(plot), tables)
-
-
-def require_pictures(plot: Path | None, tables: int, *, overwrite: bool) -> None:
-    """Raise if figures cannot be drawn or written. Called before any data are read."""
-    if plot is None:
-        return
-    from ggdp.plots.style import new_figure
-
-    new_figure(1.0, 1.0)  # says at once if the extra is missing
-    require_free(picture_files(plot, tables), "plot", str(plot), overwrite=overwrite)
-
-
 def picture(release: TableRelease, table: int, suffix: str) -> bytes:
     """Return a picture of a table."""
     import matplotlib as mpl
 
     from ggdp.plots.tables import plot_table
 
+    # Written into files of these formats unless it is taken out.
+    dates: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     drawn = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "ggdp"}), warnings.catch_warnings():
         # A character that no installed font has is drawn as a box, which says it all.
         warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font", UserWarning)
-        plot_table(release, table=table).savefig(
-            drawn, format=suffix[1:], dpi=_DOTS_PER_INCH, metadata=_DATES.get(suffix)
-        )
+        plot_table(release, table=table).savefig(drawn, format=suffix[1:], dpi=200, metadata=dates.get(suffix))
     return drawn.getvalue()

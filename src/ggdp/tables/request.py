@@ -20,6 +20,17 @@ R          what a unit adds to a cell, at most: 1 where units are counted, `max_
 N_i        cells of marginal i that can occur; infinite where it is open
 =========  ========================================================================================================
 
+Requests that people keep are TOML files. A field that has its default is not written.
+
+========================  ==================================================================================
+``epsilon``, ``delta``    the goal; with ``notion`` if it is neither pure nor approximate DP
+``[[tables]]``            ``by``, and ``mean``, ``sum``, ``variance`` (lists of columns) and ``quantile``
+                          (``{column = [fractions]}``), the same for each table
+``[columns.NAME]``        what a domain file declares of a column; also ``[[impossible]]``
+``[unit]``, ``[format]``  who is protected, and how text files are read
+others                    every other field has the key that it declares, by default its name
+========================  ==================================================================================
+
 Claim (sensitivity). When a unit is added or removed, at most min(M, N_i) counts of marginal i change; when one is
 replaced by another, at most min(2 M, N_i); each by at most R. Proof. What a unit adds is a function of its own rows: R
 or less in each of M cells or fewer, which are cells of the marginal. With f and g what the one that goes and the one
@@ -29,23 +40,32 @@ that comes add to a cell, both in [0, R], the count changes by |f - g| <= R, in 
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
-from attrs import converters, field, frozen
+from attrs import field, frozen
 
 from ggdp import _validate
+from ggdp._files import read_toml
 from ggdp._records import Flag, documented, like, option, options
-from ggdp._rounding import rounded_text, rounded_up_text
-from ggdp.errors import ArgumentError, ArgumentTypeError, Message
-from ggdp.privacy import ApproxDP, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
+from ggdp._rounding import rounded_up_text
+from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.privacy import ApproxDP, Guarantee, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.privacy.guarantees import validated_neighbours
-from ggdp.tables.spreadsheet_formulas import formula_warning
+from ggdp.tables.statistics.statistic import (
+    STATISTICS,
+    Quantile,
+    Statistic,
+    checked_statistics,
+    described,
+    statistic_from,
+)
 
 if TYPE_CHECKING:
     import os
@@ -55,9 +75,7 @@ if TYPE_CHECKING:
     from ggdp.domain.table_domain import Domain
     from ggdp.ledger import Ledger
     from ggdp.noise import Source
-    from ggdp.privacy import Guarantee
     from ggdp.sources.text_files import TextFormat
-    from ggdp.tables.statistics.statistic import Statistic
 
 Regime: TypeAlias = Literal["declared", "sparse", "open", "mixed"]
 Counting: TypeAlias = Literal["units", "rows"]
@@ -71,21 +89,18 @@ COUNTS = ("count", "noisy_count", "lower", "upper")
 COVERS = "covers"
 # Up to this many cells of a declared table are released in memory, in a few seconds and some gigabytes.
 MOST_IN_MEMORY = 50_000_000
-# Up to this many cells are released on the executors of Spark.
-MOST_ON_EXECUTORS = 10**10
-# More could not be distinguished in 64-bit noise.
-MOST_ROWS = 10**12
-# Counts up to this are fitted to a total exactly.
-MOST_TOTAL = 2**53
 # Above these a publisher is warned.
 _LARGE_DELTA = 1e-5
 _LARGE_EPSILON = 10.0
 _LONGEST_NAME = 80
+# Fields that are read from several keys of a TOML file, and these keys.
+_COMPOSED = ("by", "goal", "domain", "statistics")
+_KEYS = ("epsilon", "delta", "notion", "tables", "columns", "impossible")
+# A flag that may be given several times.
+_repeated = partial(Flag, kind=list[str] | None)
 
 
-def _marginals(
-    by: str | Sequence[str] | Sequence[Sequence[str]] | None,
-) -> tuple[tuple[str, ...], ...]:
+def _marginals(by: str | Sequence[str] | Sequence[Sequence[str]] | None) -> tuple[tuple[str, ...], ...]:
     """Return the columns of each marginal, from a name, a list of names, or a list of such lists; none from None."""
     if by is None or by == ((),):
         return ((),)
@@ -142,23 +157,13 @@ def _domain(domain: Domain | Mapping[str, Any] | str | Path | None) -> Domain:
     return Domain(domain)
 
 
-def _order(order: float | Literal["auto"]) -> float | Literal["auto"]:
-    return AUTO if order == AUTO else _validate.order(order=order)
-
-
-def _unit_name(name: str) -> str:
+def _unit_name(unit_name: object) -> str:
     """Return the word for units, if it fits in a sentence."""
-    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
-        raise ArgumentError(
-            "unit_name", name, f"must be a few words, such as 'patients', at most {_LONGEST_NAME} characters"
-        )
-    return name.strip()
-
-
-def _statistics(statistics: Statistic | Sequence[Statistic] | None) -> tuple[Statistic, ...]:
-    from ggdp.tables.statistics.statistic import checked_statistics
-
-    return checked_statistics(statistics)
+    fits = isinstance(unit_name, str) and unit_name.isprintable() and len(unit_name) <= _LONGEST_NAME
+    if not fits or not str(unit_name).strip():
+        said = f"must be a few words, such as 'patients', at most {_LONGEST_NAME} characters"
+        raise ArgumentError("unit_name", unit_name, said)
+    return str(unit_name).strip()
 
 
 def _weights(weights: Mapping[str, float] | tuple[tuple[str, float], ...] | None) -> tuple[tuple[str, float], ...]:
@@ -177,58 +182,43 @@ class TextOptions:
     """How text files are read, if their names do not say so: part of a request, never inferred from the data."""
 
     encoding: str | None = option(
-        None,
         "str, optional",
         'Character encoding of text files, such as "latin-1"; UTF-8 by default.',
-        Flag(
-            "encoding",
-            str | None,
-            "Character encoding of text files: utf-8 (default), latin-1, ...",
-            "NAME",
-            label="Encoding",
-        ),
+        Flag("Character encoding of text files: utf-8 (default), latin-1, ...", "NAME", label="Encoding"),
         key="format.encoding",
     )
     delimiter: str | None = option(
-        None,
         "str, optional",
         'Separator of the fields of CSV files, such as ";"; by default a comma, or a tab in .tsv files.',
-        Flag(
-            "delimiter",
-            str | None,
-            "Character between the fields of CSV files, such as ';' or '\\t'.",
-            "C",
-            label="Delimiter",
-        ),
+        Flag("Character between the fields of CSV files, such as ';' or '\\t'.", "C", label="Delimiter"),
         key="format.delimiter",
     )
     quoted: bool | None = option(
-        None,
         "bool, default True",
         "Whether fields of CSV files may be in double quotes. Pass False for files without quoting.",
         Flag(
-            "no_quotes", bool, "Treat quotes as plain characters, for files whose fields are not quoted.", default=False
+            "Treat quotes as plain characters, for files whose fields are not quoted.",
+            kind=bool,
+            default=False,
+            name="no_quotes",
         ),
         key="format.quoted",
     )
     escape: str | None = option(
-        None,
         "str, optional",
         "Character before a quote inside quotes, in files that do not double quotes: a backslash in files that Spark "
         "has written.",
-        Flag("escape", str | None, "Character before a quote inside quotes, if not doubled: '\\' for Spark.", "C"),
+        Flag("Character before a quote inside quotes, if not doubled: '\\' for Spark.", "C"),
         key="format.escape",
     )
     strict_lines: bool | None = option(
-        None,
         "bool, default False",
         "Whether each line of a text file is a record, for files whose fields hold no line ends: a misplaced quote or "
         "line end in one row then changes no other row.",
         Flag(
-            "strict_lines",
-            bool,
             "Each line is one record, for files whose fields contain no line ends: a misplaced quote then spoils one "
             "row only.",
+            kind=bool,
             default=False,
             label="Lines",
         ),
@@ -250,142 +240,111 @@ class TextOptions:
 class TableOptions(TextOptions):
     """What is asked for of a table beside its columns, its goal and its domain: arguments by name."""
 
-    order: float | Literal["auto"] = field(
-        default=AUTO,
-        converter=_order,
-        metadata=documented(
-            'float or "auto", default "auto"',
-            "Order of the noise; by default the best for the goal, found without the data.",
-            Flag(
-                "order",
-                str,
-                "Order of the noise: 1 is Laplace, 2 is Gaussian, auto the best.",
-                "P|auto",
-                default=AUTO,
-                label="Order",
-            ),
+    order: float | Literal["auto"] = option(
+        'float or "auto", default "auto"',
+        "Order of the noise; by default the best for the goal, found without the data.",
+        Flag(
+            "Order of the noise: 1 is Laplace, 2 is Gaussian, auto the best.",
+            "P|auto",
+            str,
+            default=AUTO,
+            label="Order",
         ),
+        check=lambda order: AUTO if order == AUTO else _validate.order(order=order),
+        default=AUTO,
     )
     unit: str | None = option(
-        None,
         "str, optional",
         "Column that identifies the unit of each row. Without it each row is a unit.",
-        Flag(
-            "unit",
-            str | None,
-            "Column that identifies the unit of each row; without it each row is a unit.",
-            "COL",
-            label="Unit",
-        ),
+        Flag("Column that identifies the unit of each row; without it each row is a unit.", "COL", label="Unit"),
         key="unit.column",
     )
     max_cells: int | None = option(
-        None,
         "int, optional",
         "With `unit`: most cells of a table that one unit is counted in, chosen at random. A table with fewer cells "
         "limits the number by itself.",
         Flag(
-            "max_cells",
-            int | None,
-            "With --unit: most cells of a table that one unit is counted in.",
-            "M",
-            label="Cells per unit",
+            "With --unit: most cells of a table that one unit is counted in.", "M", int | None, label="Cells per unit"
         ),
         check=_validate.integer,
         at_least=1,
         key="unit.max_cells",
     )
     count: Counting = option(
-        "units",
         '{"units", "rows"}, default "units"',
         "With `unit`: whether cells count distinct units or their rows.",
-        Flag("count", Counting, "With --unit: whether cells count different units, or their rows.", default="units"),
+        Flag("With --unit: whether cells count different units, or their rows.", kind=Counting, default="units"),
         check=_validate.choice,
         among=get_args(Counting),
         key="unit.count",
+        default="units",
     )
     max_rows_per_cell: int | None = option(
-        None,
         "int, optional",
         'With ``count="rows"``: most rows of one unit that are counted in a cell.',
-        Flag("max_rows_per_cell", int | None, "With --count rows: most rows of a unit counted in one cell.", "R"),
+        Flag("With --count rows: most rows of a unit counted in one cell.", "R", int | None),
         check=_validate.integer,
         at_least=1,
         key="unit.max_rows_per_cell",
     )
     count_cut: float | None = option(
-        None,
         "float, optional",
         "Share of epsilon, above 0 and below 1, that pays for a private count of the units that are in more than "
         "`max_cells` cells. Intervals then cover all units of a cell, not just those that are counted there.",
         Flag(
-            "count_cut",
-            float | None,
             "Spend this share of epsilon on counting the units in more than --max-cells cells, so that intervals "
             "cover them too.",
             "SHARE",
+            float | None,
         ),
         check=_validate.positive,
         key="unit.count_cut",
     )
-    unit_name: str | None = field(
-        default=None,
-        converter=converters.optional(_unit_name),
-        metadata=documented(
-            "str, optional",
-            'Plural noun for the units in statements and plots, such as ``"patients"``.',
-            Flag(
-                "unit_name",
-                str | None,
-                "Word for the units in statements, such as patients.",
-                "WORDS",
-                label="Word for the units",
-            ),
-            key="unit.name",
-        ),
+    unit_name: str | None = option(
+        "str, optional",
+        'Plural noun for the units in statements and plots, such as ``"patients"``.',
+        Flag("Word for the units in statements, such as patients.", "WORDS", label="Word for the units"),
+        check=_unit_name,
+        key="unit.name",
     )
     statistics: tuple[Statistic, ...] = field(
         default=(),
-        converter=_statistics,
+        converter=checked_statistics,
         metadata=documented(
             "sequence of Mean, Sum, Variance or Quantile, optional",
             "What to publish of columns of numbers beside the counts. Their public ranges are in the domain, as "
             '``{"income": {"range": [0, 200_000]}}``: values outside are clamped, what is not a number is left out.',
             *(
-                Flag(
-                    kind,
-                    list[str] | None,
+                _repeated(
                     f"Publish the {kind} of a column in each cell; needs its range.",
                     "COL",
                     label="Statistics",
+                    name=kind,
                 )
-                for kind in ("mean", "sum", "variance")
+                for kind in STATISTICS
+                if kind != "quantile"
             ),
-            Flag(
-                "quantile",
-                list[str] | None,
+            _repeated(
                 "Publish quantiles of a column (income=0.25,0.5,0.75); needs its range.",
                 "COL=Q[,Q...]",
                 label="Statistics",
+                name="quantile",
             ),
-            Flag(
-                "range",
-                list[str] | None,
+            _repeated(
                 "Public range of a column of numbers (income=0:200000); values outside are clamped to it.",
                 "COL=LO:HI[:STEP]",
                 label="Ranges",
+                name="range",
             ),
         ),
     )
     per_unit: PerUnit | None = option(
-        None,
         '{"sum", "mean", "min", "max"}, optional',
         "With `unit` and `statistics`: how the rows of a unit in a cell become one value; by default their sum for "
         "sums and their mean otherwise.",
         Flag(
-            "per_unit",
-            PerUnit | None,
             "With --unit: how the rows of a unit in a cell become one value; sum for --sum, else mean.",
+            kind=PerUnit | None,
         ),
         check=_validate.choice,
         among=get_args(PerUnit),
@@ -397,43 +356,36 @@ class TableOptions(TextOptions):
         metadata=documented(
             "mapping of str to float, optional",
             "Weights of the columns of `statistics`, 1 by default: twice the weight, half the noise.",
-            Flag(
-                "weight",
-                list[str] | None,
-                "Weight of a column among the statistics: twice the weight, half the noise.",
-                "COL=W",
+            _repeated(
+                "Weight of a column among the statistics: twice the weight, half the noise.", "COL=W", name="weight"
             ),
         ),
     )
-    neighbours: Neighbours = field(
+    neighbours: Neighbours = option(
+        '{"add-remove", "replace-one"}, default "add-remove"',
+        "Whether neighbouring data sets differ by adding or removing one unit, or by replacing one.",
+        Flag("Which data sets are neighbours.", kind=Neighbours, default="add-remove", label="Neighbours"),
+        check=validated_neighbours,
         default="add-remove",
-        converter=validated_neighbours,
-        metadata=documented(
-            '{"add-remove", "replace-one"}, default "add-remove"',
-            "Whether neighbouring data sets differ by adding or removing one unit, or by replacing one.",
-            Flag("neighbours", Neighbours, "Which data sets are neighbours.", default="add-remove", label="Neighbours"),
-        ),
     )
     total: int | None = option(
-        None,
         "int, optional",
         "Public total of the counts, as asserted by you. Needs replace-one neighbours.",
-        Flag("total", int | None, "Public total of the counts; needs --neighbours replace-one.", "N"),
+        Flag("Public total of the counts; needs --neighbours replace-one.", "N", int | None),
         check=_validate.integer,
         at_least=0,
     )
     nonnegative: bool = option(
-        False,
         "bool, default False",
         "Whether counts below 0, and ends of intervals below 0, are published as 0.",
-        Flag("nonnegative", bool, "Publish negative counts, and negative ends of intervals, as 0.", default=False),
+        Flag("Publish negative counts, and negative ends of intervals, as 0.", kind=bool, default=False),
         check=_validate.boolean,
+        default=False,
     )
     false_cells: float | None = option(
-        None,
         "float, optional",
         "Release a sparse table of a declared domain, with at most this many empty cells shown on average.",
-        Flag("false_cells", float | None, "Publish a sparse table; at most X empty cells are shown on average.", "X"),
+        Flag("Publish a sparse table; at most X empty cells are shown on average.", "X", float | None),
         check=_validate.positive,
     )
 
@@ -451,9 +403,7 @@ class TableRequest(TableOptions):
             "str, sequence of str, sequence of sequences of str, or None",
             "Columns to count by; several lists give several tables, released as one query. With `statistics`, None "
             "gives one row for the whole table.",
-            Flag(
-                "by",
-                list[str] | None,
+            _repeated(
                 "Columns to count by; repeat for several tables at once. Without it: statistics of all rows.",
                 "COL[,COL...]",
                 label="Count by",
@@ -465,12 +415,12 @@ class TableRequest(TableOptions):
         metadata=documented(
             "PureDP, ProbabilisticDP or ApproxDP",
             "Guarantee of all tables together.",
-            Flag("epsilon", float, "Epsilon of the goal.", required=True, label="Epsilon"),
-            Flag("delta", float | None, "Delta of the goal.", label="Delta"),
+            Flag("Epsilon of the goal.", kind=float, required=True, label="Epsilon", name="epsilon"),
+            Flag("Delta of the goal.", kind=float | None, label="Delta", name="delta"),
             Flag(
-                "notion",
-                Notion | None,
                 "Notion of privacy; by default pure without --delta and approximate with it.",
+                kind=Notion | None,
+                name="notion",
             ),
         ),
     )
@@ -481,50 +431,48 @@ class TableRequest(TableOptions):
             "Domain, mapping or path of a TOML file, optional",
             "The public levels of the columns. The levels of a column that is not declared are chosen privately, which "
             "needs a delta.",
-            Flag("domain", Path | None, "Public levels and edges of the columns, [columns.NAME].", "FILE.toml"),
-            Flag(
-                "levels",
-                list[str] | None,
+            Flag("Public levels and edges of the columns, [columns.NAME].", "FILE.toml", Path | None),
+            _repeated(
                 "Public levels of a column: text (ward=births,eyes), or integers (rooms=1..5 or rooms:int=1,2,5).",
                 "COL=V1,V2,...",
                 label="Levels",
+                name="levels",
             ),
-            Flag(
-                "bins",
-                list[str] | None,
+            _repeated(
                 "Public bins of a column: edges that are numbers (age=0,18,65,inf) or dates "
                 "(visited=2024-01-01,2024-07-01), or whole periods "
                 "(visited=2024-01-01:2025-01-01:month; also day, week, quarter, year).",
                 "COL=E0,E1,...",
                 label="Bins",
+                name="bins",
             ),
-            Flag(
-                "labels",
-                list[str] | None,
+            _repeated(
                 "Names to publish for the bins of a column (age=0-17,18-64,65+).",
                 "COL=L1,L2,...",
                 label="Labels of bins",
+                name="labels",
             ),
-            Flag(
-                "other",
-                list[str] | None,
+            _repeated(
                 "A level that counts the rows whose value is not declared (ward=elsewhere).",
                 "COL=LABEL",
                 label="Other values",
+                name="other",
             ),
-            Flag(
-                "missing",
-                list[str] | None,
+            _repeated(
                 "A level that counts the rows without a value (age=unknown).",
                 "COL=LABEL",
                 label="Missing values",
+                name="missing",
             ),
         ),
     )
 
     def __attrs_post_init__(self) -> None:
         self.text  # noqa: B018 - raises if it is wrong
-        _check_request(self)
+        from ggdp.tables.request_refusals import refusals
+
+        for argument, value, said in refusals(self):
+            raise ArgumentError(argument, value, said)
 
     @cached_property
     def domains(self) -> tuple[Domain, ...]:
@@ -574,10 +522,21 @@ class TableRequest(TableOptions):
         """How many cells the declared marginals have together, those that cannot occur included."""
         return sum(domain.size for domain in self.domains if not domain.is_open)
 
+    @property
+    def cells_per_unit(self) -> int:
+        """Most cells of a marginal that one unit may be counted in: `max_cells`, or 1 where each row is a unit."""
+        return self.max_cells or 1
+
+    @property
+    def unit_limits(self) -> dict[str, Any]:
+        """The column of units and how much of a unit is counted, as `ggdp.sources.query.CountQuery` takes them."""
+        limits = {"max_cells": self.cells_per_unit, "max_rows_per_cell": self.max_rows_per_cell}
+        return {"unit": self.unit, **limits}
+
     @cached_property
     def most_cells(self) -> tuple[int, ...]:
-        """Most cells of each marginal that one unit is counted in: `max_cells`, or all cells if there are fewer."""
-        return self._within_sizes(self.max_cells or 1)
+        """Most cells of each marginal that one unit is counted in: all of its cells, if these are fewer."""
+        return self._within_sizes(self.cells_per_unit)
 
     @cached_property
     def cells_of_a_unit(self) -> int:
@@ -599,7 +558,7 @@ class TableRequest(TableOptions):
         """Whether a unit may be counted in fewer cells of a marginal than it is in."""
         if self.unit is None:
             return (False,) * len(self.by)
-        return tuple(size is None or size > (self.max_cells or 1) for size in self.sizes)
+        return tuple(size is None or size > self.cells_per_unit for size in self.sizes)
 
     @cached_property
     def limits_units(self) -> tuple[bool, ...]:
@@ -610,12 +569,14 @@ class TableRequest(TableOptions):
     def sensitivity(self) -> Sensitivity:
         """How far one unit can change the counts."""
         units = 1 if self.neighbours == "add-remove" else 2
-        changing = sum(self._within_sizes(units * (self.max_cells or 1)))
+        changing = sum(self._within_sizes(units * self.cells_per_unit))
         return Sensitivity.cells(changing, self.most_in_a_cell, neighbours=self.neighbours)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """Warnings about parameters that protect little, and about labels that are formulas in a spreadsheet."""
+        from ggdp.tables.output_files import formula_warning
+
         found = []
         if self.goal.epsilon > _LARGE_EPSILON:
             found.append(
@@ -640,22 +601,74 @@ class TableRequest(TableOptions):
 
     def to_toml(self) -> str:
         """Return the request as the text of a TOML file, which `from_toml` reads."""
-        from ggdp.tables.request_files import request_as_toml
-
-        return request_as_toml(self)
+        goal = self.goal
+        sections: dict[str, dict[str, Any]] = {"": {"epsilon": goal.epsilon}}
+        if goal.delta:
+            sections[""]["delta"] = goal.delta
+        if goal.notion == "probabilistic":
+            sections[""]["notion"] = goal.notion
+        for name, (part, said) in options(cast("type", type(self))).items():
+            value = getattr(self, name)
+            if name not in _COMPOSED and value != part.default:
+                section, _, key = (said.key or name).rpartition(".")
+                sections.setdefault(section, {})[key] = dict(value) if name == "weights" else value
+        asked: dict[str, Any] = {}
+        for statistic in self.statistics:
+            if isinstance(statistic, Quantile):
+                asked.setdefault("quantile", {})[statistic.column] = list(statistic.fractions)
+            else:
+                asked.setdefault(statistic.kind, []).append(statistic.column)
+        parts = [(f"[{section}]" if section else "", values) for section, values in sections.items()]
+        parts += [("[[tables]]", {"by": list(names), **asked}) for names in self.by]
+        for column in self.domain:
+            declared = {key: value for key, value in column.arguments().items() if value is not None and key != "name"}
+            values_in = declared.pop("range", None)
+            declared |= {} if values_in is None else values_in.to_dict()
+            parts.append((f"[columns.{_key(column.name)}]", declared))
+        parts += [("[[impossible]]", dict(pattern)) for pattern in self.domain.impossible]
+        texts = []
+        for head, values in parts:
+            lines = [f"{_key(key)} = {_value(value)}\n" for key, value in values.items()]
+            texts.append("".join([f"{head}\n", *lines] if head else lines))
+        return "\n".join(texts)
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> TableRequest:
-        """Return the request of a TOML file (`ggdp.tables.request_files`)."""
-        from ggdp.tables.request_files import read_request
+        """Return the request of a TOML file."""
+        from ggdp.domain.table_domain import Domain
 
-        return read_request(path, cls)
+        content, name = read_toml(path, argument="study"), str(path)
+        known = {said.key or one: one for one, (_, said) in options(cast("type", cls)).items() if one not in _COMPOSED}
+        sections = {key.partition(".")[0] for key in known if "." in key}
+        flat: dict[str, Any] = {}
+        for key, value in content.items():
+            # The keys of a section are as in "unit.column".
+            is_section = key in sections and isinstance(value, dict)
+            flat |= {f"{key}.{inner}": one for inner, one in value.items()} if is_section else {key: value}
+        if unknown := [key for key in flat if key not in known and key not in _KEYS]:
+            raise ArgumentError("study", name, f"{unknown[0]!r} is not a key of a request")
+        given = {known[key]: value for key, value in flat.items() if key in known}
+        if "epsilon" not in content:
+            raise ArgumentError("study", name, "needs a key epsilon, such as epsilon = 1.0")
+        tables = content.get("tables", [])
+        if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+            raise ArgumentError("study", name, "needs a section [[tables]] for each table")
+        statistics = [_statistics(table, name) for table in tables]
+        if any(found != statistics[0] for found in statistics):
+            raise ArgumentError("study", name, "asks for other statistics in another table; ask for the same in all")
+        by = [table.get("by", []) for table in tables]
+        return cls(
+            by=None if by == [[]] else by,
+            goal=goal_of(content["epsilon"], content.get("delta"), content.get("notion")),
+            domain=Domain(content.get("columns", {}), content.get("impossible", ())),
+            statistics=statistics[0],
+            **given,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the request as plain values, ready for JSON, with the columns of the domain that are used."""
         from ggdp.domain.table_domain import Domain
         from ggdp.sources.text_files import TextFormat
-        from ggdp.tables.statistics.statistic import described
 
         used = [column for column in self.domain if column.name in self.columns]
         patterns = dict.fromkeys(tuple(pattern.items()) for domain in self.domains for pattern in domain.impossible)
@@ -687,7 +700,6 @@ class TableRequest(TableOptions):
         from ggdp.domain.column import Column
         from ggdp.domain.table_domain import Domain
         from ggdp.sources.text_files import TextFormat
-        from ggdp.tables.statistics.statistic import statistic_from
 
         columns = [
             Column(name=name, **_declared(declared, dated=name in dates)) for name, declared in plain["domain"].items()
@@ -715,22 +727,19 @@ class PlanArguments(TableRequest):
     """The arguments of `ggdp.plan_table`: a request, and what a run does that nobody reads in a manifest."""
 
     engine: EngineName | None = option(
-        None,
         '{"duckdb", "spark"}, optional',
         "Engine that reads files; DuckDB by default. A frame is counted by its own engine.",
-        Flag("engine", EngineName | None, "Engine that reads the source; DuckDB by default."),
+        Flag("Engine that reads the source; DuckDB by default.", kind=EngineName | None),
     )
     out: str | os.PathLike[str] | None = option(
-        None,
         "path, optional",
         "Where to write the tables, .csv or .parquet, with a manifest beside them.",
-        Flag("out", Path | None, "Output file; FILE.manifest.json is written too.", "FILE.csv|.parquet"),
+        Flag("Output file; FILE.manifest.json is written too.", "FILE.csv|.parquet", Path | None),
     )
     plot: str | os.PathLike[str] | None = option(
-        None,
         "path, optional",
         "Where to draw the tables, .png, .pdf or .svg; needs the extra `plots`.",
-        Flag("plot", Path | None, "Draw the released table to a .png, .pdf or .svg file.", "FILE"),
+        Flag("Draw the released table to a .png, .pdf or .svg file.", "FILE", Path | None),
     )
 
 
@@ -739,53 +748,40 @@ class ReleaseArguments(PlanArguments):
     """The arguments of `ggdp.release_table` but the data: those of a plan, and of `TablePlan.run`."""
 
     temp_dir: str | os.PathLike[str] | None = option(
-        None,
         "path, optional",
         "A directory for rows that do not fit in memory, best on an encrypted disk; else the one that the environment "
         "variable GGDP_TEMP_DIR names. Without either no row is written to disk.",
         Flag(
-            "temp_dir",
-            Path | None,
             "Directory for rows that do not fit in memory, best on an encrypted disk; without it, none are written.",
             "DIR",
+            Path | None,
         ),
     )
     overwrite: bool = option(
-        False,
         "bool, default False",
         "Whether files that already exist may be replaced. Each run spends the budget again.",
-        Flag("overwrite", bool, "Replace an earlier output (and spend the budget again).", default=False),
+        Flag("Replace an earlier output (and spend the budget again).", kind=bool, default=False),
+        default=False,
     )
     sign: str | os.PathLike[str] | Ed25519PrivateKey | None = option(
-        None,
         "path or Ed25519PrivateKey, optional",
         "Sign the manifest with this private key: a file in the format of OpenSSH or PEM, or a key of `cryptography`. "
         "The signature is written to ``FILE.manifest.json.sig``. The passphrase of a file is taken from the "
         "environment variable GGDP_SIGN_PASSPHRASE.",
-        Flag("sign", Path | None, "Sign the manifest with this private key (Ed25519, OpenSSH or PEM).", "KEY"),
+        Flag("Sign the manifest with this private key (Ed25519, OpenSSH or PEM).", "KEY", Path | None),
     )
     source: Source | None = option(
-        None,
         "Source, optional",
         "Where the random bits come from; a seeded one leaves the release without a guarantee.",
     )
     ledger: Ledger | str | os.PathLike[str] | None = option(
-        None,
         "Ledger, str or path, optional",
         "The budget that the release is charged to, before a row is read. What does not fit is refused before the data "
         "are opened. A release that fails later is still charged.",
-        Flag(
-            "ledger",
-            str | None,
-            "Charge the release to this ledger, a file or postgresql://..., before a row is read.",
-            "URL",
-        ),
+        Flag("Charge the release to this ledger, a file or postgresql://..., before a row is read.", "URL"),
     )
     analyst: str | None = option(
-        None,
-        "str, optional",
-        "Who asks, for the ledger.",
-        Flag("analyst", str | None, "Who asks, for --ledger.", "NAME", label="Analyst"),
+        "str, optional", "Who asks, for the ledger.", Flag("Who asks, for --ledger.", "NAME", label="Analyst")
     )
 
 
@@ -797,17 +793,14 @@ class CheckArguments(TextOptions):
     domain: Domain = field(factory=lambda: _domain(None), converter=_domain, metadata=like(TableRequest, "domain"))
     unit: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit"))
     statistics: tuple[Statistic, ...] = field(
-        default=(), converter=_statistics, kw_only=True, metadata=like(TableRequest, "statistics")
+        default=(), converter=checked_statistics, kw_only=True, metadata=like(TableRequest, "statistics")
     )
     per_unit: PerUnit | None = field(default=None, kw_only=True, metadata=like(TableRequest, "per_unit"))
-    epsilon: float = field(
+    epsilon: float = option(
+        "float, default 1.0",
+        "Epsilon of the release that is planned: what the noise of each `max_cells` is shown for.",
+        Flag("Epsilon of the release that is planned, for the noise shown.", kind=float, default=1.0),
         default=1.0,
-        kw_only=True,
-        metadata=documented(
-            "float, default 1.0",
-            "Epsilon of the release that is planned: what the noise of each `max_cells` is shown for.",
-            Flag("epsilon", float, "Epsilon of the release that is planned, for the noise shown.", default=1.0),
-        ),
     )
     engine: EngineName | None = field(default=None, kw_only=True, metadata=like(PlanArguments, "engine"))
     temp_dir: str | os.PathLike[str] | None = field(
@@ -823,247 +816,25 @@ class RangeArguments(TextOptions):
         metadata=documented("str", "A column of numbers; values that are no numbers are counted nowhere.")
     )
     goal: Guarantee = field(metadata=like(TableRequest, "goal", doc="The guarantee."))
-    share: float = field(
+    share: float = option(
+        "float, default 0.01",
+        "The share of the noisy total that may be outside of the range, at least 0 and below 1.",
+        Flag("Share of the values that may be outside of the range.", "SHARE", float, default=0.01),
         default=0.01,
-        kw_only=True,
-        metadata=documented(
-            "float, default 0.01",
-            "The share of the noisy total that may be outside of the range, at least 0 and below 1.",
-            Flag("share", float, "Share of the values that may be outside of the range.", "SHARE", default=0.01),
-        ),
     )
     unit: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit"))
-    max_cells: int | None = field(
-        default=None,
-        kw_only=True,
-        metadata=documented(
-            "int, optional",
-            "With `unit`: most buckets that one unit is counted in.",
-            Flag("max_cells", int | None, "With --unit: most buckets that one unit is counted in.", "M"),
-        ),
+    max_cells: int | None = option(
+        "int, optional",
+        "With `unit`: most buckets that one unit is counted in.",
+        Flag("With --unit: most buckets that one unit is counted in.", "M", int | None),
     )
     neighbours: Neighbours = field(default="add-remove", kw_only=True, metadata=like(TableRequest, "neighbours"))
     engine: EngineName | None = field(default=None, kw_only=True, metadata=like(PlanArguments, "engine"))
-    out: str | os.PathLike[str] | None = field(
-        default=None,
-        kw_only=True,
-        metadata=documented(
-            "path, optional",
-            "Where a run writes the range with its manifest, .json.",
-            Flag("out", Path | None, "Write the range with its manifest to a file.", "FILE.json"),
-        ),
+    out: str | os.PathLike[str] | None = option(
+        "path, optional",
+        "Where a run writes the range with its manifest, .json.",
+        Flag("Write the range with its manifest to a file.", "FILE.json", Path | None),
     )
-
-
-def _check_request(request: TableRequest) -> None:
-    """Raise if the parts of a request do not go together; nothing depends on the data."""
-    if request.goal.delta == 0.0 and request.order not in (AUTO, 1.0):
-        raise ArgumentError("order", request.order, Message("needs a delta: give a {delta} above 0, or {order:1}"))
-    if request.goal.neighbours not in (None, request.neighbours):
-        words = "is not for {stated!r} neighbours; pass {neighbours:{wanted}}"
-        said = Message(words, stated=request.neighbours, wanted=request.goal.neighbours)
-        raise ArgumentError("goal", str(request.goal), said)
-    _check_units(request)
-    _check_rows(request)
-    _check_regime(request)
-    if request.count_cut is not None:
-        _check_count_cut(request, request.count_cut)
-    if request.total is not None:
-        _check_total(request)
-    if request.statistics:
-        _check_statistics(request)
-        return
-    if request.by == ((),):
-        raise ArgumentError("by", None, "names no column: counts need columns to count by")
-    if request.per_unit is not None:
-        raise ArgumentError("per_unit", request.per_unit, Message("needs {statistics}"))
-    if request.weights:
-        raise ArgumentError("weights", dict(request.weights), Message("needs {statistics}"))
-
-
-def _check_units(request: TableRequest) -> None:
-    """Raise if units have no limit on their cells, or their column is also counted by."""
-    if request.unit is None:
-        if request.max_cells is not None:
-            said = Message("needs {unit}: name the column that identifies the unit of each row")
-            raise ArgumentError("max_cells", request.max_cells, said)
-        return
-    if not isinstance(request.unit, str) or not request.unit:
-        kind = ArgumentError if isinstance(request.unit, str) else ArgumentTypeError
-        raise kind("unit", request.unit, "must be the name of a column")
-    if request.max_cells is None:
-        said = Message(
-            "needs {max_cells}: in how many cells one unit is counted at most. More cells of a unit are left out at "
-            "random, and the noise grows with the number; `ggdp check` shows how many cells units are in",
-        )
-        raise ArgumentError("unit", request.unit, said)
-    if any(request.unit in names for names in request.by):
-        raise ArgumentError("unit", request.unit, "cannot also be counted by: each unit would have a cell of its own")
-    if any(COVERS in names for names in request.by):
-        raise ArgumentError("by", COVERS, "is the name of a published column; rename it in the source")
-
-
-def _check_rows(request: TableRequest) -> None:
-    """Raise if rows of units are counted without a limit."""
-    rows = request.max_rows_per_cell
-    if request.count == "rows" and request.unit is None:
-        said = Message("needs {unit}: without one each row is a unit, and rows are what is counted")
-        raise ArgumentError("count", request.count, said)
-    if request.count == "rows" and rows is None:
-        said = Message(
-            "needs {max_rows_per_cell}: how many rows of a unit are counted in one cell at most. The noise grows "
-            "with the number; `ggdp check` shows how many rows units have in a cell",
-        )
-        raise ArgumentError("count", request.count, said)
-    if (rows or 1) > MOST_ROWS:
-        raise ArgumentError("max_rows_per_cell", rows, "must be at most 10^12")
-    if request.count != "rows" and rows is not None:
-        raise ArgumentError("max_rows_per_cell", rows, Message("needs {count:rows}"))
-
-
-def _check_regime(request: TableRequest) -> None:
-    """Raise for undeclared columns without a delta, and for more cells than can be released."""
-    from ggdp.domain.table_domain import MOST_CELLS
-
-    counted_by = dict.fromkeys(name for names in request.by for name in names)
-    unknown = [name for name in counted_by if name not in request.domain or request.domain[name].kind == "open"]
-    if unknown and request.false_cells is not None:
-        said = Message("needs a declared domain, and column {column!r} is not declared in {domain}", column=unknown[0])
-        raise ArgumentError("false_cells", request.false_cells, said)
-    if unknown and request.goal.delta == 0.0:
-        declared = "the domain does not declare this column" if len(request.domain) else "no domain is given"
-        known = [column.name for column in request.domain if column.kind != "open"]
-        if near := get_close_matches(unknown[0], known, n=1):
-            declared += f" (did you mean {near[0]!r}?)"
-        said = Message(
-            "{declared}: declare its levels or edges with {domain}; or give a {delta} above 0, then its levels are "
-            "chosen privately and those of few units do not show",
-            declared=declared,
-        )
-        raise ArgumentError("by", unknown[0], said)
-    for names, size in zip(request.by, request.sizes, strict=True):
-        if size == 0:
-            raise ArgumentError("by", list(names), "has no cell left: all of them are declared to be impossible")
-    numbered = request.numbered_cells
-    if numbered > MOST_CELLS:
-        raise ArgumentError(
-            "by", request.by, f"spans {rounded_text(numbered)} cells; at most 10^18 can be numbered: leave out columns"
-        )
-    if request.false_cells is not None and request.false_cells >= (request.cells or 0):
-        raise ArgumentError("false_cells", request.false_cells, f"must be below the number of cells, {request.cells:,}")
-    if request.false_cells is None and numbered > MOST_ON_EXECUTORS:
-        raise too_many_cells(request, MOST_ON_EXECUTORS)
-
-
-def _check_count_cut(request: TableRequest, share: float) -> None:
-    """Raise if units over the limit are counted where there can be none, or their number limits nothing."""
-    if share >= 1.0:
-        raise ArgumentError("count_cut", share, "must be below 1: the rest of epsilon is for the cells")
-    said = None
-    if request.unit is None:
-        said = Message("needs {unit}: without one each row is counted in its one cell")
-    elif request.count == "rows":
-        said = Message(
-            "needs {count:units}: a unit may lose any number of rows, so the number of such units limits nothing"
-        )
-    elif not any(request.limits_units):
-        said = Message("is not needed: {max_cells:{most}} counts every unit in all its cells", most=request.max_cells)
-    if said is not None:
-        raise ArgumentError("count_cut", share, said)
-
-
-def _check_total(request: TableRequest) -> None:
-    """Raise if the public total could differ between neighbours."""
-    said = None
-    if request.neighbours != "replace-one":
-        said = Message("needs {neighbours:replace-one}: adding or removing a unit would change the total")
-    elif request.regime != "declared":
-        said = Message("needs all cells: use a declared domain without {false_cells}")
-    elif request.count == "rows":
-        said = Message("needs {count:units}: units may have different numbers of rows")
-    elif request.max_cells is not None and request.max_cells > 1:
-        said = Message(
-            "needs {max_cells:1}: with {most} a unit may be in more cells than another", most=request.max_cells
-        )
-    if said is not None:
-        raise ArgumentError("total", request.total, said)
-    if (request.total or 0) > MOST_TOTAL:
-        raise ArgumentError("total", request.total, "must be at most 2^53")
-
-
-def _check_statistics(request: TableRequest) -> None:
-    """Raise if statistics have no public range, or are requested beside what they do not go with."""
-    from ggdp.domain.value_range import FEW_STEPS, MOST_STEPS
-    from ggdp.tables.statistics.statistic import published_names
-
-    measured = dict.fromkeys(statistic.column for statistic in request.statistics)
-    for column in measured:
-        if column not in request.domain or request.domain[column].values_in is None:
-            said = Message(
-                "has no public range, which must be known without the data; declare one, with {range} or in the domain "
-                "([columns.{column}] range = [low, high])",
-                column=column,
-            )
-            raise ArgumentError("statistics", column, said)
-        if column == request.unit:
-            raise ArgumentError("statistics", column, "is the column of units, which has no statistics")
-    for statistic in request.statistics:
-        values = request.domain[statistic.column].values_in
-        assert values is not None
-        if statistic.squares and values.steps > FEW_STEPS:
-            raise ArgumentError(
-                "statistics",
-                statistic.column,
-                f"its range has {values.steps:,} steps, and a {statistic.kind} is computed on at most "
-                f"{FEW_STEPS:,}; declare a larger step",
-            )
-        is_summed = request.unit is not None and (request.per_unit or statistic.rule) == "sum"
-        if is_summed and max(abs(values.offset), abs(values.offset + values.steps)) > MOST_STEPS:
-            raise ArgumentError(
-                "statistics",
-                statistic.column,
-                f"its range ends more than {MOST_STEPS:,} steps from 0, and the rows of a unit are added up in steps; "
-                "declare a larger step",
-            )
-    published = {name for statistic in request.statistics for name in published_names(statistic)} | {*COUNTS, COVERS}
-    for name in (name for names in request.by for name in names):
-        if name in published:
-            raise ArgumentError("by", name, "is the name of a published column; rename it in the source")
-    for name, _ in request.weights:
-        if name not in measured:
-            raise ArgumentError("weights", name, Message("is not a column of {statistics}"))
-    if request.per_unit is not None and request.unit is None:
-        raise ArgumentError("per_unit", request.per_unit, Message("needs {unit}: without one each row is a unit"))
-    if request.goal.notion == "probabilistic":
-        raise ArgumentError(
-            "goal",
-            str(request.goal),
-            "is probabilistic DP, for which no noise of sums is proved; use approximate or pure DP",
-        )
-    for name, value, why in (
-        ("count", request.count if request.count == "rows" else None, "statistics are of units"),
-        ("total", request.total, "counts come from the noisy sums"),
-        ("count_cut", request.count_cut, "intervals of statistics cover the units counted"),
-        ("false_cells", request.false_cells, "every cell is published"),
-    ):
-        if value is not None:
-            raise ArgumentError(name, value, Message("does not go with {statistics}: {why}", why=why))
-    for names, regime in zip(request.by, request.regimes, strict=True):
-        if regime == "open":
-            raise ArgumentError(
-                "by", list(names), "has a column without declared levels; statistics need declared levels or edges"
-            )
-
-
-def too_many_cells(request: TableRequest, most: int) -> ArgumentError:
-    """Return the error for a declared table that is too large to be listed."""
-    said = Message(
-        "spans {cells:,} cells, and at most {most:,} are released one by one; give {false_cells} (such as 1) for a "
-        "sparse table, which leaves out those with small noisy counts, or leave out columns",
-        cells=request.numbered_cells,
-        most=most,
-    )
-    return ArgumentError("by", request.by, said)
 
 
 def _declared(declared: Mapping[str, Any], *, dated: bool) -> dict[str, Any]:
@@ -1074,11 +845,40 @@ def _declared(declared: Mapping[str, Any], *, dated: bool) -> dict[str, Any]:
     if isinstance(edges := found.get("edges"), Mapping):
         found["edges"] = {key: value if key == "every" else date.fromisoformat(value) for key, value in edges.items()}
     elif edges is not None:
-        found["edges"] = [_edge(edge) if isinstance(edge, str) else edge for edge in edges]
+        # A time at midnight is the day itself.
+        times = {edge: datetime.fromisoformat(edge) for edge in edges if isinstance(edge, str) and "inf" not in edge}
+        found["edges"] = [times.get(edge) or (float(edge) if isinstance(edge, str) else edge) for edge in edges]
     return found
 
 
-def _edge(text: str) -> float | date:
-    if text in ("inf", "-inf"):
-        return float(text)
-    return datetime.fromisoformat(text)  # midnight is the day itself
+def _statistics(table: Mapping[str, Any], name: str) -> tuple[Statistic, ...]:
+    found: list[Statistic] = []
+    for key, value in table.items():
+        if key == "quantile" and isinstance(value, dict):
+            found += [Quantile(column, fractions) for column, fractions in value.items()]
+        elif key != "quantile" and key in STATISTICS and isinstance(value, list):
+            found += [STATISTICS[key](column) for column in value]
+        elif key != "by":
+            known = ", ".join(["by", *STATISTICS])
+            raise ArgumentError("study", name, f"{key!r} is not a key of [[tables]]: {known}")
+    return tuple(found)
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else _value(key)
+
+
+def _value(value: object) -> str:
+    """Return a value as TOML writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | Path):
+        # The escapes of JSON are those of TOML, which has one character more that must be escaped.
+        return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(str(key))} = {_value(inner)}" for key, inner in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return repr(value)

@@ -22,12 +22,15 @@ from __future__ import annotations
 import math
 import os
 import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from ggdp import _validate
 from ggdp._records import takes_data
@@ -39,74 +42,30 @@ from ggdp.privacy import ApproxDP, PureDP, Sensitivity
 from ggdp.releases.mechanism_record import LEVEL
 from ggdp.sources.codes import bin_codes
 from ggdp.sources.counting import clamped_totals, keys
-from ggdp.sources.duckdb_database import json_irregular
-from ggdp.sources.engine import hide_errors
-from ggdp.sources.files import csv_irregular, find_files, headers_in_errors
+from ggdp.sources.duckdb_engine import json_irregular
+from ggdp.sources.engine import Frame, hide_errors
+from ggdp.sources.files import Files, find_files, headers_in_errors
 from ggdp.sources.measures import SummedMeasure
-from ggdp.sources.query import CountQuery, open_source
-from ggdp.tables.request import MOST_IN_MEMORY, CheckArguments, TableRequest, TextOptions
+from ggdp.sources.query import CountQuery, TableSource, open_source
+from ggdp.sources.text_files import Irregular, TextFormat, csv_irregular
+from ggdp.tables.request import MOST_IN_MEMORY, CheckArguments, Regime, TableRequest, TextOptions
 from ggdp.tables.statistics.statistic import checked_statistics
 from ggdp.tables.statistics.statistics_plan import measure_of, plan_statistics
 from ggdp.tables.table_noise import LAPLACE, table_noise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from ggdp.sources.engine import Frame
-    from ggdp.sources.files import Files
-    from ggdp.sources.query import TableSource
-    from ggdp.sources.text_files import Irregular, TextFormat
-    from ggdp.tables.request import Regime
-
-
-_QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
-
-
-def max_cells_choices(
-    cells: NDArray[np.int64], units: NDArray[np.int64], filled: int, sizes: Sequence[int | None], epsilon: float
-) -> dict[str, Any]:
-    """Return quantiles of the cells of units, what each `max_cells` leaves and costs, and the one to recommend."""
-    whole = int((cells * units).sum())
-    choices = []
-    for limit in _candidates(int(cells.max())):
-        kept = int((np.minimum(cells, limit) * units).sum())
-        moving = sum(limit if size is None else min(limit, size) for size in sizes)
-        noise = Mechanism(table_noise(PureDP(epsilon), Sensitivity.histogram(max_cells=moving), LAPLACE))
-        choices.append(
-            {
-                "max_cells": limit,
-                "kept": kept / whole if whole else 1.0,
-                "cut": (whole - kept) / filled if filled else 0.0,
-                "units_cut": int(units[cells > limit].sum()),
-                "plus_minus": int(noise.law.half_width(LEVEL)),
-            }
-        )
-    best = min(choices, key=lambda choice: (choice["plus_minus"] + choice["cut"], choice["max_cells"]))
-    return {"quantiles": quantiles(cells, units), "choices": tuple(choices), "recommended": best["max_cells"]}
 
 
 def quantiles(values: NDArray[np.int64], weights: NDArray[np.int64]) -> dict[str, int]:
     """Return quantiles of values, given how often each occurs."""
+    shares = (0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
     if not values.size:
-        return dict.fromkeys((f"{q:g}" for q in _QUANTILES), 0)
+        return dict.fromkeys((f"{q:g}" for q in shares), 0)
     sorting = np.argsort(values)
     values, below = values[sorting], np.cumsum(weights[sorting])
-    places = {q: min(int(np.searchsorted(below, math.ceil(q * below[-1]))), values.size - 1) for q in _QUANTILES}
+    places = {q: min(int(np.searchsorted(below, math.ceil(q * below[-1]))), values.size - 1) for q in shares}
     return {f"{q:g}": int(values[place]) for q, place in places.items()}
-
-
-def _candidates(most: int) -> list[int]:
-    """Return 1, 2, 3, 5, 10, 20, 30, 50, ... up to the first that leaves out nothing."""
-    found, power = [], 1
-    while True:
-        for digit in (1, 2, 3, 5):
-            found.append(digit * power)
-            if found[-1] >= most:
-                return found
-        power *= 10
 
 
 NOTICE = "NOT PRIVATE: computed from the data without noise. Do not publish it, or anything chosen by it."
@@ -293,12 +252,8 @@ def _text_advice(files: Files, found: Irregular, several: int) -> Iterator[str]:
 
 
 _FEW = 5
-# A larger share of clamped values is worth a thought.
-_MANY_CLAMPED = 0.05
 # Names that no level has: they are for private use.
 _OTHER, _MISSING = "\ue000", "\ue001"
-# Kinds of columns whose values can be listed as text.
-_LISTED = ("text", "integer", "boolean", "date")
 
 
 @takes_data(CheckArguments, TextOptions)
@@ -343,7 +298,15 @@ def check_table(
     """
     epsilon = given.pop("epsilon", 1.0)
     opening = {name: given.pop(name, None) for name in ("engine", "temp_dir")}
-    request = _request(by=by, domain=domain, **given)
+    # A check has no guarantee, so any goal with a delta will do.
+    given |= {"goal": ApproxDP(1.0, 1e-9), "max_cells": None if given.get("unit") is None else 1}
+    try:
+        request = TableRequest(by=by, domain=domain, **given)
+    except ArgumentError as refused:
+        if refused.argument != "by" or checked_statistics(given.get("statistics", ())):
+            raise
+        # What is too large to be listed may still be a sparse table.
+        request = TableRequest(by=by, domain=domain, **given, false_cells=1.0)
     epsilon = _validate.positive(epsilon=epsilon)
     declared = {column.name: column for marginal in request.domains for column in marginal}
     opened = partial(open_source, data, columns=request.columns, text=request.text, **opening)
@@ -353,18 +316,16 @@ def check_table(
         source.check(CountQuery(marginals=request.domains, measured=measured))
         columns = tuple(_column(source, column) for column in declared.values())
         ranges = tuple(
-            _range(source, request.domain[name], *_clamped_totals(source, request, name))
+            _range(source, request, request.domain[name])
             for name in dict.fromkeys(statistic.column for statistic in request.statistics)
         )
         rows = columns[0].rows if columns else ranges[0].rows
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains if len(marginal))
         units = None if request.unit is None else _units(source, request.unit, request, marginals, rows, epsilon)
-    regime: Regime = request.regime
-    if regime == "declared" and request.numbered_cells > MOST_IN_MEMORY:
-        regime = "sparse"
+    is_too_large = request.regime == "declared" and request.numbered_cells > MOST_IN_MEMORY
     return TableCheck(
         rows=rows,
-        regime=regime,
+        regime="sparse" if is_too_large else request.regime,
         columns=columns,
         marginals=marginals,
         units=units,
@@ -373,48 +334,50 @@ def check_table(
     )
 
 
-def _request(**asked: Any) -> TableRequest:  # noqa: ANN401
-    """Return a request for the counts; a check has no guarantee, so any goal with a delta will do."""
-    asked |= {"goal": ApproxDP(1.0, 1e-9), "max_cells": None if asked.get("unit") is None else 1}
-    try:
-        return TableRequest(**asked)
-    except ArgumentError as refused:
-        if refused.argument != "by" or checked_statistics(asked.get("statistics", ())):
-            raise
-    # What is too large to be listed may still be a sparse table.
-    return TableRequest(**asked, false_cells=1.0)
-
-
 def _column(source: TableSource, column: Column) -> ColumnCheck:
     """Return what one column holds."""
+    is_open = column.kind == "open"
     # Nothing equals this level: all values of an open column are others.
-    levels = (_OTHER * 2,) if column.kind == "open" else column.levels
+    levels = (_OTHER * 2,) if is_open else column.levels
     probe = Column(name=column.name, levels=levels, edges=column.edges, other=_OTHER, missing=_MISSING)
     counts = _by_code(source, probe)
-    nulls, unmatched = int(counts[-1]), int(counts[-2])
-    said: dict[str, Any] = {"name": column.name, "declared": column.kind, "rows": int(counts.sum()), "nulls": nulls}
-    if column.kind == "open":
-        distinct = _aggregated(source, Domain([column]), lambda found: found.select(nw.len().alias("n")))
-        number = distinct["n"][0].as_py()
-        return ColumnCheck(**said, distinct_unmatched=number, advice=_advice(column, nulls, 0))
-    unparsable = 0
+    nulls, unmatched, unparsable = int(counts[-1]), 0 if is_open else int(counts[-2]), 0
     if unmatched and column.kind == "bins":
         inner = [edge for edge in column.edges or () if edge not in (-math.inf, math.inf)]
         anywhere = Column(name=column.name, edges=(-math.inf, *inner, math.inf), other=_OTHER, missing=_MISSING)
         unparsable = int(_by_code(source, anywhere)[-2])
     values = _unmatched(source, column, probe) if unmatched else []
+    distinct = None if values is None else len(values)
+    if is_open:
+        number = _aggregated(source, Domain([column]), lambda found: found.select(nw.len().alias("n")))
+        distinct = number["n"][0].as_py()
+    advice: tuple[tuple[object, str], ...] = (
+        (is_open, "no levels are declared: they would be chosen privately, which needs a delta and omits rare ones"),
+        (
+            unmatched and column.other is None,
+            "rows that match no level would not be counted: declare a level `other` for them",
+        ),
+        (unmatched, "a level seen only in the data must not be declared: take levels from a code book"),
+        (
+            nulls and column.missing is None and not is_open,
+            "rows without a value would not be counted: declare a level `missing` for them",
+        ),
+    )
     return ColumnCheck(
-        **said,
+        name=column.name,
+        declared=column.kind,
+        rows=int(counts.sum()),
+        nulls=nulls,
         unmatched=unmatched,
         unparsable=unparsable,
-        distinct_unmatched=None if values is None else len(values),
+        distinct_unmatched=distinct,
         most_frequent=tuple((values or [])[:_FEW]),
         unseen=tuple(level for level, count in zip(column.levels or (), counts, strict=False) if not count),
-        advice=_advice(column, nulls, unmatched),
+        advice=tuple(said for applies, said in advice if applies),
     )
 
 
-def _range(source: TableSource, column: Column, totals_below: int | None, totals_above: int | None) -> RangeCheck:
+def _range(source: TableSource, request: TableRequest, column: Column) -> RangeCheck:
     """Return what the public range of a column would clamp, of rows and of the sums of units."""
     values = column.values_in
     assert values is not None
@@ -426,8 +389,16 @@ def _range(source: TableSource, column: Column, totals_below: int | None, totals
     if source.engine.kinds[column.name] == "boolean":
         # Truths are numbers here, 0 and 1, though no bin of numbers holds them.
         inside, unparsable = unparsable, 0
+    measures = [measure_of(request, statistic) for statistic in request.statistics if statistic.column == column.name]
+    totals: dict[str, int] = {}
+    if summed := tuple(SummedMeasure(measure, squares=False) for measure in measures if measure.rule == "sum"):
+        # No cell is left out, so that the key decides nothing.
+        query = CountQuery(marginals=request.domains, unit=request.unit, measured=summed[:1], key=bytes(16))
+        tables = source.answer(query, clamped_totals)
+        totals = {f"totals_{end}": sum(table[end][0].as_py() or 0 for table in tables) for end in ("below", "above")}
     advice = []
-    if below + above > _MANY_CLAMPED * (below + inside + above):
+    # A twentieth of the values is worth a thought.
+    if below + above > 0.05 * (below + inside + above):
         advice.append("many values would be clamped: is this the range that the code book gives?")
     if unparsable:
         advice.append("values that are not numbers are left out of the statistics")
@@ -439,36 +410,9 @@ def _range(source: TableSource, column: Column, totals_below: int | None, totals
         not_numbers=unparsable,
         below=below,
         above=above,
-        totals_below=totals_below,
-        totals_above=totals_above,
+        **totals,
         advice=tuple(advice),
     )
-
-
-def _clamped_totals(source: TableSource, request: TableRequest, column: str) -> tuple[int, int] | tuple[None, None]:
-    """Return how many units have a sum in a cell that would be clamped, over all tables, if sums of units are taken."""
-    measures = [measure_of(request, statistic) for statistic in request.statistics if statistic.column == column]
-    summed = tuple(SummedMeasure(measure, squares=False) for measure in measures if measure.rule == "sum")
-    if not summed:
-        return None, None
-    # No cell is left out, so that the key decides nothing.
-    query = CountQuery(marginals=request.domains, unit=request.unit, measured=summed[:1], key=bytes(16))
-    tables = source.answer(query, clamped_totals)
-    below, above = (sum(table[end][0].as_py() or 0 for table in tables) for end in ("below", "above"))
-    return below, above
-
-
-def _advice(column: Column, nulls: int, unmatched: int) -> tuple[str, ...]:
-    found = []
-    if column.kind == "open":
-        found.append("no levels are declared: they would be chosen privately, which needs a delta and omits rare ones")
-    if unmatched and column.other is None:
-        found.append("rows that match no level would not be counted: declare a level `other` for them")
-    if unmatched:
-        found.append("a level seen only in the data must not be declared: take levels from a code book")
-    if nulls and column.missing is None and column.kind != "open":
-        found.append("rows without a value would not be counted: declare a level `missing` for them")
-    return tuple(found)
 
 
 def _by_code(source: TableSource, probe: Column) -> NDArray[np.int64]:
@@ -481,7 +425,7 @@ def _by_code(source: TableSource, probe: Column) -> NDArray[np.int64]:
 
 def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple[str, int]] | None:
     """Return the values that match no level, most frequent first; None for columns that cannot be listed."""
-    if source.engine.kinds[column.name] not in _LISTED:
+    if source.engine.kinds[column.name] not in ("text", "integer", "boolean", "date"):
         return None
 
     def others(found: Frame) -> Frame:
@@ -491,20 +435,17 @@ def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple
             bin_codes(nw.col("t0"), "text", probe, nw.String(), source.engine.dialect) == probe.other_code
         )
 
+    def canonical(value: str) -> str:
+        """Return the text of the level that a value matches (`ggdp.sources.codes`)."""
+        if column.kind == "integer" and re.fullmatch(r"[+-]?[0-9]+(\.0*)?", value, re.ASCII):
+            return str(int(value.partition(".")[0]))
+        return value.lower() if column.kind == "boolean" else value
+
     table = _aggregated(source, Domain([Column(name=column.name)]), others)
-    known = set(column.texts)
     values = zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True)
-    left = [(value, count) for value, count in values if _canonical(value, column.kind) not in known]
+    known = set(column.texts)
+    left = [(value, count) for value, count in values if canonical(value) not in known]
     return sorted(left, key=lambda pair: (-pair[1], pair[0]))
-
-
-def _canonical(value: str, declared: str) -> str:
-    """Return the text of the level that a value matches (`ggdp.sources.codes`)."""
-    if declared == "boolean":
-        return value.lower()
-    if declared == "integer" and re.fullmatch(r"[+-]?[0-9]+(\.0*)?", value, re.ASCII):
-        return str(int(value.partition(".")[0]))
-    return value
 
 
 def _marginal(source: TableSource, marginal: Domain) -> MarginalCheck:
@@ -513,49 +454,59 @@ def _marginal(source: TableSource, marginal: Domain) -> MarginalCheck:
     )
     size = None if marginal.is_open else marginal.possible_size
     rows = int(table["rows"][0].as_py() or 0)
-    elsewhere = _marginal(source, Domain(marginal.columns)).rows - rows if marginal.impossible else 0
-    return MarginalCheck(
-        by=marginal.names, cells=size, filled=table["n"][0].as_py(), rows=rows, impossible_rows=elsewhere
-    )
+    apart = _marginal(source, Domain(marginal.columns)).rows - rows if marginal.impossible else 0
+    return MarginalCheck(by=marginal.names, cells=size, filled=table["n"][0].as_py(), rows=rows, impossible_rows=apart)
 
 
 def _units(
-    source: TableSource,
-    unit: str,
-    request: TableRequest,
-    marginals: Sequence[MarginalCheck],
-    rows: int,
-    epsilon: float,
+    source: TableSource, unit: str, request: TableRequest, marginals: Sequence[MarginalCheck], rows: int, epsilon: float
 ) -> UnitCheck:
-    """Return how many cells units are in, table by table."""
+    """Return how many cells units are in, table by table, and what each `max_cells` leaves and costs."""
     column = Column(name=unit)
     whole = _marginal(source, Domain([column]))
-    tables = []
+    found = []
     # Without columns all rows are one cell.
     filled = [checked.filled for checked in marginals] or [1]
     for marginal, cells_filled in zip(request.domains, filled, strict=True):
         pairs = Domain([column, *marginal], impossible=marginal.impossible)
-        table = _aggregated(source, pairs, _units_by_cells)
+        table = _aggregated(source, pairs, lambda found: _sizes(_sizes(found, "t0", "cells"), "cells", "units"))
         cells, units = (np.array(table[name].to_pylist(), dtype=np.int64) for name in ("cells", "units"))
         # Units that are in no cell.
         cells, units = np.append(cells, 0), np.append(units, whole.filled - int(units.sum()))
-        rows_of = _aggregated(source, pairs, lambda found: found.group_by("count").agg(nw.len().alias("pairs")))
+        rows_of = _aggregated(source, pairs, lambda found: _sizes(found, "count", "pairs"))
         most, number = (np.array(rows_of[name].to_pylist(), dtype=np.int64) for name in ("count", "pairs"))
-        tables.append(
+        total, largest, choices = int((cells * units).sum()), int(cells.max()), []
+        # 1, 2, 3, 5, 10, 20, 30, 50, ... up to the first that leaves out nothing.
+        limits = [digit * 10**power for power in range(len(str(largest)) + 1) for digit in (1, 2, 3, 5)]
+        for limit in limits[: bisect_left(limits, largest) + 1]:
+            kept = int((np.minimum(cells, limit) * units).sum())
+            moving = sum(limit if size is None else min(limit, size) for size in request.sizes)
+            noise = Mechanism(table_noise(PureDP(epsilon), Sensitivity.histogram(max_cells=moving), LAPLACE))
+            choices.append(
+                {
+                    "max_cells": limit,
+                    "kept": kept / total if total else 1.0,
+                    "cut": (total - kept) / cells_filled if cells_filled else 0.0,
+                    "units_cut": int(units[cells > limit].sum()),
+                    "plus_minus": int(noise.law.half_width(LEVEL)),
+                }
+            )
+        best = min(choices, key=lambda choice: (choice["plus_minus"] + choice["cut"], choice["max_cells"]))
+        found.append(
             {
                 "by": marginal.names,
-                **max_cells_choices(cells, units, cells_filled, request.sizes, epsilon),
+                "quantiles": quantiles(cells, units),
+                "choices": tuple(choices),
+                "recommended": best["max_cells"],
                 "row_quantiles": quantiles(most, number),
             }
         )
-    return UnitCheck(
-        column=unit, units=whole.filled, null_rows=rows - whole.rows, tables=tuple(tables), epsilon=epsilon
-    )
+    return UnitCheck(column=unit, units=whole.filled, null_rows=rows - whole.rows, tables=tuple(found), epsilon=epsilon)
 
 
-def _units_by_cells(found: Frame) -> Frame:
-    """Return the number of units by their number of cells, from one row for each unit and cell."""
-    return found.group_by("t0").agg(nw.len().alias("cells")).group_by("cells").agg(nw.len().alias("units"))
+def _sizes(found: Frame, key: str, name: str) -> Frame:
+    """Return the number of rows of each key, under a name."""
+    return found.group_by(key).agg(nw.len().alias(name))
 
 
 def _aggregated(source: TableSource, marginal: Domain, then: Callable[[Frame], Frame]) -> pa.Table:

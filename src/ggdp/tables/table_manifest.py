@@ -1,4 +1,4 @@
-"""The manifest of released tables: that of the release, with the request, the unit and the files.
+"""The manifest of released tables, and in words what they count and whom they protect.
 
 The part ``table`` of a manifest (`ggdp.releases.manifest_schema`):
 
@@ -18,8 +18,6 @@ References
 ----------
 W3C, "Metadata Vocabulary for Tabular Data", 2015, section 5.6 (columns) and 4.11.1 (datatypes). The column ``covers``
 is an attribute of observations in the manner of SDMX: the same in every row, so that no count is read without it.
-
-What tables count and whom they protect, in words.
 """
 
 from __future__ import annotations
@@ -27,26 +25,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ggdp.domain.column import Column
-from ggdp.releases.release_manifest import Wording, manifest_of
-from ggdp.tables.request import COVERS
-from ggdp.tables.statistics.margins import (
-    column_descriptions,
-    noise_sentences,
-    split_described,
-    statistic_sentences,
-)
+from ggdp.releases.release import Described, Release, Wording, manifest_of
+from ggdp.tables.request import COVERS, TableRequest
+from ggdp.tables.statistics.margins import describe_split
+from ggdp.tables.statistics.statistic import Quantile
+from ggdp.tables.statistics.statistics_plan import measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ggdp.releases import Release
-    from ggdp.releases.release_manifest import Described
-    from ggdp.tables.request import TableRequest
     from ggdp.tables.table_plan import TablePlan
     from ggdp.tables.units_over_limit import CutCount
-
-
-_DATATYPES = {"text": "string", "integer": "integer", "boolean": "boolean", "date": "date"}
 
 
 def table_manifest(
@@ -63,11 +52,18 @@ def table_manifest(
         **manifest_of(release, wording_of(plan, cut), error),
         "table": {
             "request": request.to_dict(),
-            "unit": _unit(request),
+            # Without a column of units, persons are not mentioned.
+            "unit": {
+                "kind": "row" if request.unit is None else "column",
+                "column": request.unit,
+                "name": request.unit_name,
+                "max_cells": max(request.most_cells),
+                "max_rows_per_cell": request.max_rows_per_cell,
+            },
             "regime": request.regime,
             "cells": request.cells,
-            "cut": _cut(plan, cut),
-            "statistics": None if plan.statistics is None else split_described(plan.statistics),
+            "cut": None if plan.cut is None else {**plan.cut.to_dict(), "tables": [count.to_dict() for count in cut]},
+            "statistics": None if plan.statistics is None else describe_split(plan.statistics),
             "warnings": list(request.warnings),
             "tables": [
                 {
@@ -81,30 +77,57 @@ def table_manifest(
     }
 
 
-def with_files(manifest: dict[str, Any], files: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return a manifest with the ``url`` and ``sha256`` of the files that were written."""
-    tables = [{**table, **file} for table, file in zip(manifest["table"]["tables"], files, strict=True)]
-    return {**manifest, "table": {**manifest["table"], "tables": tables}}
-
-
 def wording_of(plan: TablePlan, cut: Sequence[CutCount] = ()) -> Wording:
     """Return the wording of a statement: what a count is, what it may omit, and who is protected."""
     request = plan.request
-    said = [_counted(request), *_left_out(request), *(_of_cut(request, count) for count in cut)]
+    said, noise = [_counted(request), *_left_out(request)], list[str]()
+    for count in cut:
+        table = "" if len(request.by) == 1 else f" of {' x '.join(request.by[count.table])}"
+        said.append(
+            f"The number of {units_noun(request)} in more than {number_of(request.cells_per_unit, 'cell')}{table} is "
+            f"about {max(count.noisy, 0):,} (95 % interval: {count.lower:,} to {count.upper:,}); it has noise of its "
+            "own, and is part of the guarantee."
+        )
     columns = [column for domain in request.domains for column in domain]
     if any(column.other is None or column.missing is None for column in columns):
         said.append("Rows whose values fit no cell are not counted.")
     if any(domain.impossible for domain in request.domains):
         said.append("Cells that cannot occur are left out; they were declared beforehand.")
     if plan.statistics is not None:
-        said += statistic_sentences(request)
+        ranges = {one.column: request.domain[one.column].values_in for one in request.statistics}
+        shown = "; ".join(f"{column!r}: {values}" for column, values in ranges.items())
+        said.append(
+            f"For statistics, values are clamped and rounded to public ranges and steps ({shown}), and what is not a "
+            "number is left out."
+        )
+        rules: dict[str | None, list[str]] = {}
+        for statistic in request.statistics if request.unit is not None else ():
+            rules.setdefault(measure_of(request, statistic).rule, []).extend(statistic.names)
+        for rule, names in rules.items():
+            which = {"min": "least", "max": "largest"}.get(str(rule), rule)
+            said.append(f"For {', '.join(names)} each unit has one value in a cell: the {which} of its values there.")
+        said += dict.fromkeys(one.meaning for one in request.statistics if one.meaning is not None)
+        name = plan.mechanism.record.name
+        noise.append(
+            f"{name[0].upper()}{name[1:]} noise was added to sums over the units of each cell, from which counts and "
+            f"statistics are estimated: 95% of the counts are within {plan.half_width:,} of the counts without noise."
+        )
+        if plan.statistics.quantiles:
+            words = "Quantiles are drawn at random, by the Exponential mechanism, better values with more probability."
+            noise.append(words)
+        noise.append(
+            "Intervals are functions of released values alone. A statistic that is not known at all is left empty, and "
+            "its interval is the whole range."
+        )
+        if not request.nonnegative:
+            noise.append("Because of the noise, counts may be negative, and parts may not add up to their totals.")
     complete = [names for names, regime in zip(request.by, request.regimes, strict=True) if regime == "declared"]
     return Wording(
         protected=protected_unit(request),
         first=" ".join(said),
         true="the counts without noise",
         complete=tuple(" x ".join(names) for names in complete) if request.regime == "mixed" else (),
-        noise="" if plan.statistics is None else noise_sentences(plan),
+        noise=" ".join(noise),
     )
 
 
@@ -124,17 +147,15 @@ def _left_out(request: TableRequest) -> list[str]:
     """Return how much of a unit is counted, and what that does to counts and intervals."""
     if not any(request.limits_units):
         return []
-    rows = number_of(request.most_in_a_cell, "row")
-    be = "is" if request.most_in_a_cell == 1 else "are"
-    said = [f"Of each of the {units_noun(request)} at most {rows} {be} counted in a cell"] * (request.count == "rows")
+    said = []
+    if request.count == "rows":
+        be = "is" if request.most_in_a_cell == 1 else "are"
+        rows = number_of(request.most_in_a_cell, "row")
+        said.append(f"Of each of the {units_noun(request)} at most {rows} {be} counted in a cell")
     # Where a table has no more cells than a unit is counted in, none is left out.
-    within = [
-        names
-        for names, size in zip(request.by, request.sizes, strict=True)
-        if size is None or size > (request.max_cells or 1)
-    ]
+    within = [names for names, limits in zip(request.by, request.limits_cells, strict=True) if limits]
     if within:
-        cells = "one cell" if request.max_cells == 1 else f"{request.max_cells:,} cells"
+        cells = "one cell" if request.cells_per_unit == 1 else f"{request.cells_per_unit:,} cells"
         tables = "a table" if len(request.by) == 1 else "each table"
         if len(within) < len(request.by):
             tables = " and of ".join(" x ".join(names) for names in within)
@@ -148,101 +169,52 @@ def _left_out(request: TableRequest) -> list[str]:
     return [f"{'; '.join(said)}, so counts can be too low.", covered]
 
 
-def _of_cut(request: TableRequest, count: CutCount) -> str:
-    table = "" if len(request.by) == 1 else f" of {' x '.join(request.by[count.table])}"
-    cells = f"{number_of(request.max_cells or 1, 'cell')}{table}"
-    about = f"about {max(count.noisy, 0):,} (95 % interval: {count.lower:,} to {count.upper:,})"
-    return (
-        f"The number of {units_noun(request)} in more than {cells} is {about}; it has noise of its own, and is "
-        "part of the guarantee."
-    )
-
-
-def _unit(request: TableRequest) -> dict[str, Any]:
-    """Return what one unit is, and how much of it is counted; without a column of units, persons are not mentioned."""
-    kind = "row" if request.unit is None else "column"
-    return {
-        "kind": kind,
-        "column": request.unit,
-        "name": request.unit_name,
-        "max_cells": max(request.most_cells),
-        "max_rows_per_cell": request.max_rows_per_cell,
-    }
-
-
-def _cut(plan: TablePlan, cut: Sequence[CutCount]) -> dict[str, Any] | None:
-    if plan.cut is None:
-        return None
-    return {
-        **plan.cut.to_dict(),
-        "tables": [
-            {
-                "table": count.table + 1,
-                "noisy_count": count.noisy,
-                "lower": count.lower,
-                "upper": count.upper,
-                "allowance": count.allowance,
-            }
-            for count in cut
-        ],
-    }
-
-
 def _columns(request: TableRequest, number: int) -> list[dict[str, Any]]:
-    domain, covers = request.domains[number], covered(request, number)
-    keys = [{"name": column.name, "datatype": _datatype(column), "dc:description": _said(column)} for column in domain]
-    counts = [
-        {"name": name, "datatype": "integer", "dc:description": said} for name, said in _counts(request, number).items()
-    ]
-    measured = column_descriptions(request)
-    counts += [{"name": name, "datatype": "number", "dc:description": said} for name, said in measured.items()]
-    if covers is not None:
-        said = f"what the interval covers, the same in every row: {covers}"
-        counts.append({"name": COVERS, "datatype": "string", "dc:description": said})
-    empty = {name for statistic in request.statistics for name in statistic.names}
-    return [{**column, "required": column["name"] not in empty} for column in (*keys, *counts)]
-
-
-def _counts(request: TableRequest, number: int) -> dict[str, str]:
-    covers = covered(request, number) or "the count without noise"
-    limited = limits(request, number)
-    interval = f"95 % interval for {covers}; from the raw noisy count"
+    """Return the columns of a table in the manner of CSV on the Web."""
+    covers, limited = covered(request, number), limits(request, number)
+    interval = f"95 % interval for {covers or 'the count without noise'}; from the raw noisy count"
     if request.nonnegative:
         interval += ", at least 0"
-    return {
-        "count": f"count of {counted(request)} after the adjustments that the manifest names"
-        + (f"; {limited}" if limited else ""),
-        "noisy_count": "raw noisy count; it may be negative",
-        "lower": f"lower end of the {interval}",
-        "upper": f"upper end of the {interval}",
-    }
-
-
-def _datatype(column: Column) -> str:
-    labels = column.labels
-    return _DATATYPES[Column(name=column.name, levels=labels[:1]).kind] if labels else "string"
-
-
-def _said(column: Column) -> str:
-    if column.kind == "open":
-        return (
-            "levels chosen privately, as text; in a CSV file those that a spreadsheet would take for a formula, and "
-            "those that begin with an apostrophe, have an apostrophe before them"
-        )
-    bins = "public bins of time" if column.dated else "public bins of numbers"
-    what = bins if column.kind == "bins" else "public levels"
-    extra = [f"{label!r} for {role}" for role, label in (("others", column.other), ("none", column.missing)) if label]
-    return ", ".join([what, *extra])
+    said: list[tuple[str, str, str]] = []
+    for column in request.domains[number]:
+        kind = Column(name=column.name, levels=column.labels[:1]).kind if column.labels else "text"
+        if column.kind == "open":
+            words = (
+                "levels chosen privately, as text; in a CSV file those that a spreadsheet would take for a formula, "
+                "and those that begin with an apostrophe, have an apostrophe before them"
+            )
+        else:
+            bins = "public bins of time" if column.dated else "public bins of numbers"
+            roles = (("others", column.other), ("none", column.missing))
+            extra = [f"{label!r} for {role}" for role, label in roles if label]
+            words = ", ".join([bins if column.kind == "bins" else "public levels", *extra])
+        said.append((column.name, "string" if kind == "text" else kind, words))
+    counted_after = f"count of {counted(request)} after the adjustments that the manifest names"
+    said += [
+        ("count", "integer", f"{counted_after}; {limited}" if limited else counted_after),
+        ("noisy_count", "integer", "raw noisy count; it may be negative"),
+        ("lower", "integer", f"lower end of the {interval}"),
+        ("upper", "integer", f"upper end of the {interval}"),
+    ]
+    for statistic in request.statistics:
+        of = f"{statistic.column}, clamped to {request.domain[statistic.column].values_in}"
+        fractions = statistic.fractions if isinstance(statistic, Quantile) else ()
+        texts = [f"{fraction:g} quantile of {of}" for fraction in fractions] or [f"{statistic.kind} of {of}"]
+        for name, text in zip(statistic.names, texts, strict=True):
+            said.append((name, "number", f"{text}; empty where the noisy sums say nothing"))
+            for end in ("lower", "upper"):
+                said.append((f"{name}_{end}", "number", f"{end} end of the 95 % interval for the {text}"))
+    if covers is not None:
+        said.append((COVERS, "string", f"what the interval covers, the same in every row: {covers}"))
+    empty = {name for statistic in request.statistics for name in statistic.names}
+    return [
+        {"name": name, "datatype": kind, "dc:description": words, "required": name not in empty}
+        for name, kind, words in said
+    ]
 
 
 def number_of(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> number_of(1, "cell"), number_of(1200, "row")
-    ('1 cell', '1,200 rows')
-    """
+    """Return a number with its noun: 1 cell, 1,200 rows."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -252,18 +224,7 @@ def units_noun(request: TableRequest) -> str:
 
 
 def counted(request: TableRequest) -> str:
-    """Return what a count is a number of.
-
-    Examples
-    --------
-    >>> from ggdp import PureDP
-    >>> from ggdp.tables.request import TableRequest
-    >>> domain = {"ward": ["births", "eyes", "surgery"]}
-    >>> counted(TableRequest(by="ward", goal=PureDP(1.0), domain=domain))
-    'rows'
-    >>> counted(TableRequest(by="ward", goal=PureDP(1.0), domain=domain, unit="patient", max_cells=2))
-    "different values of 'patient'"
-    """
+    """Return what a count is a number of: rows, patients, or "different values of 'patient'"."""
     if request.unit is None or request.count == "rows":
         return "rows" if request.unit is not None else request.unit_name or "rows"
     return request.unit_name or f"different values of {request.unit!r}"
@@ -282,20 +243,7 @@ def limits(request: TableRequest, table: int) -> str:
 
 
 def covered(request: TableRequest, table: int) -> str | None:
-    """Return what the intervals of a table cover, where that is not all that the source holds; else None.
-
-    Examples
-    --------
-    >>> from ggdp import PureDP
-    >>> from ggdp.tables.request import TableRequest
-    >>> asked = {"by": "ward", "goal": PureDP(1.0), "domain": {"ward": ["births", "eyes", "surgery"]}, "unit": "id"}
-    >>> covered(TableRequest(**asked, max_cells=2), 0)
-    'units counted, at most 2 cells each'
-    >>> covered(TableRequest(**asked, max_cells=2, count_cut=0.1, unit_name="patients"), 0)
-    'all patients; counts: at most 2 cells each'
-    >>> covered(TableRequest(**asked, max_cells=3), 0) is None
-    True
-    """
+    """Return what intervals cover, such as 'units counted, at most 2 cells each'; None if all that the source holds."""
     limited = limits(request, table)
     if not limited:
         return None

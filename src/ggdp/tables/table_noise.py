@@ -1,17 +1,16 @@
-"""Calibrations that were found before, kept in the user's cache directory and proved again when they are read.
+"""The noise of a table: a certified scale on the integers, of the requested order or the best one.
 
-A dry run and the release that follows it need the same calibration, and finding it can take seconds. What is kept is
-its certificate, which depends on the request alone: no data, and nothing computed from data, is in it. A certificate
-from the cache is checked against the question and proved again before it is used, so that a file that was changed or
-damaged is at most ignored. Files are written beside their target and renamed, so that several processes can share them.
+Among orders, pure Laplace noise is taken where its standard deviation is within 1 % of the best: what it promises is
+more. All of it is a function of the request, so it costs no privacy.
+
+A dry run and the release that follows it need the same calibration, and finding it can take seconds. So its certificate
+is kept in the user's cache directory. It depends on the request alone: no data, and nothing computed from data, is in
+it. A certificate from the cache is checked against the question and proved again before it is used, so that a file that
+was changed or damaged is at most ignored. Files are written beside their target and renamed, so that several processes
+can share them.
 
 The environment variable ``GGDP_CACHE`` set to ``off`` switches the cache off. Its place is ``XDG_CACHE_HOME/ggdp``
 where that is set, or else the platform's directory for caches.
-
-The noise of a table: a certified scale on the integers, of the requested order or the best one.
-
-Among orders, pure Laplace noise is taken where its standard deviation is within 1 % of the best: what it promises is
-more. All of it is a function of the request, so it costs no privacy; a request that comes again is answered at once.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ import os
 from contextlib import suppress
 from dataclasses import asdict
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import flint
 
 from ggdp._files import cache_directory, read_json, write_together
-from ggdp.calibration import calibrate
+from ggdp.calibration import Calibration, calibrate
 from ggdp.calibration.calibration import calibration_from
 from ggdp.errors import GgdpError, SearchError
 from ggdp.mechanisms import Mechanism
 from ggdp.planning import plan
 from ggdp.planning.best_order import estimated_best
-from ggdp.privacy import PureDP
+from ggdp.privacy import Guarantee, PureDP, Sensitivity
 from ggdp.proofs.certificate import Certificate
 from ggdp.proofs.worst_case import Question
 
@@ -41,10 +40,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from ggdp.calibration import Calibration
-    from ggdp.planning.best_order import Trial
-    from ggdp.privacy import Guarantee, Sensitivity
 
+LAPLACE = 1.0
+# What pure DP may cost in error before approximate DP is taken.
+WORTH = 1.01
+# Noise so wide hardly feels that it is on the integers: the order is found on the reals, which is faster.
+WIDE = 2.0
+# Noise so wide has the same standard deviation on the reals and on the integers, and an estimate is as exact as this.
+VERY_WIDE, INEXACT = 100.0, 1e-3
 
 SWITCH = "GGDP_CACHE"
 # Counts up with every change of what a certificate holds or how a calibration is searched.
@@ -52,32 +55,62 @@ VERSION = 3
 MOST_FILES = 256
 LARGEST = 1 << 20
 
+# Where a plan takes its noise from: for a goal, a sensitivity, and an order, or None for the best one.
+NoiseFor: TypeAlias = "Callable[[Guarantee, Sensitivity, float | None], Mechanism]"
 
-def remembered(
+
+def table_mechanism(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Mechanism:
+    """Return a mechanism with the noise of counts."""
+    return Mechanism(table_noise(goal, sensitivity, order))
+
+
+@lru_cache(maxsize=256)
+def table_noise(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Calibration:
+    """Return the calibration of integer noise for a goal; of the best order if none is requested."""
+    if goal.delta == 0.0:
+        return calibrate(goal, sensitivity, order=LAPLACE if order is None else order, support="integer")
+    return recall_or_make(goal, sensitivity, order, lambda: _search(goal, sensitivity, order))
+
+
+def _search(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Calibration:
+    """Return the noise of the order, or of the least error; pure noise if that is hardly larger."""
+    if order is not None:
+        return calibrate(goal, sensitivity, order=order, support="integer")
+    pure = calibrate(PureDP(goal.epsilon), sensitivity, order=LAPLACE, support="integer")
+    near = estimated_best(goal, sensitivity)
+    if near is not None and near.error >= VERY_WIDE and pure.std <= (WORTH - INEXACT) * near.error:
+        return pure
+    best = None
+    if near is not None and near.error >= WIDE:
+        with suppress(SearchError):
+            best = calibrate(goal, sensitivity, order=near.law.order, support="integer")
+    if best is None:
+        best = plan(goal, sensitivity, support="integer").calibration
+    return pure if pure.std <= WORTH * best.std else best
+
+
+def recall_or_make(
     goal: Guarantee, sensitivity: Sensitivity, order: float | None, make: Callable[[], Calibration]
 ) -> Calibration:
-    """Return the calibration on the integers for a goal from the cache, proved again, or make it and keep it.
-
-    An order of None stands for the best one, which `make` then chooses.
-    """
-    path = _path(goal, sensitivity, order)
-    if path is None:
+    """Return the calibration from the cache, proved again, or make it and keep it; None stands for the best order."""
+    directory = None if os.environ.get(SWITCH, "").lower() == "off" else cache_directory()
+    if directory is None:
         return make()
+    asked = [VERSION, flint.__version__, goal.to_dict(), asdict(sensitivity), order]
+    digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    path = directory / "certificates" / f"{digest}.json"
     found = _read(path, goal, sensitivity, order)
     if found is None:
         found = make()
-        _keep(path, found)
+        # A disk that is full is not an error.
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            record = {"pure": isinstance(found.goal, PureDP), "certificate": found.certificate.to_dict()}
+            write_together({path: json.dumps(record).encode()}, overwrite=True)
+            files = sorted(path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)
+            for file in files[:-MOST_FILES]:
+                file.unlink(missing_ok=True)
     return found
-
-
-def _path(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Path | None:
-    """Return the file of a question; None if the cache is switched off or has no place."""
-    directory = None if os.environ.get(SWITCH, "").lower() == "off" else cache_directory()
-    if directory is None:
-        return None
-    asked = [VERSION, flint.__version__, goal.to_dict(), asdict(sensitivity), order]
-    digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
-    return directory / "certificates" / f"{digest}.json"
 
 
 def _read(path: Path, goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Calibration | None:
@@ -96,73 +129,3 @@ def _read(path: Path, goal: Guarantee, sensitivity: Sensitivity, order: float | 
     except (GgdpError, KeyError, TypeError, ValueError):
         return None
     return found
-
-
-def _keep(path: Path, found: Calibration) -> None:
-    """Write the certificate of a calibration, and remove the oldest files; a disk that is full is not an error."""
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        record = {"pure": isinstance(found.goal, PureDP), "certificate": found.certificate.to_dict()}
-        write_together({path: json.dumps(record).encode()}, overwrite=True)
-        files = sorted(path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)
-        for file in files[:-MOST_FILES]:
-            file.unlink(missing_ok=True)
-
-
-LAPLACE = 1.0
-# What pure DP may cost in error before approximate DP is taken.
-WORTH = 1.01
-# Noise so wide hardly feels that it is on the integers: the order is found on the reals, which is faster.
-WIDE = 2.0
-# Noise so wide has the same standard deviation on the reals and on the integers, and an estimate is as exact as this.
-VERY_WIDE, INEXACT = 100.0, 1e-3
-
-
-class NoiseFor(Protocol):
-    """Where a plan takes its noise from: for a goal, a sensitivity, and an order, or None for the best one."""
-
-    def __call__(self, goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Mechanism:
-        """Return the noise."""
-
-
-def table_mechanism(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Mechanism:
-    """Return a mechanism with the noise of counts."""
-    return Mechanism(table_noise(goal, sensitivity, order))
-
-
-@lru_cache(maxsize=256)
-def table_noise(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Calibration:
-    """Return the calibration of integer noise for a goal; of the best order if none is requested.
-
-    Examples
-    --------
-    >>> import ggdp
-    >>> noise = table_noise(ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.histogram(), None)
-    >>> noise.order, str(noise.guarantee)
-    (1.0, '1-DP under add-remove neighbours')
-    >>> noise = table_noise(ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.histogram(max_cells=50), None)
-    >>> noise.order > 1.5
-    True
-    """
-    if goal.delta == 0.0:
-        return calibrate(goal, sensitivity, order=LAPLACE if order is None else order, support="integer")
-    return remembered(goal, sensitivity, order, lambda: _found(goal, sensitivity, order))
-
-
-def _found(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Calibration:
-    if order is not None:
-        return calibrate(goal, sensitivity, order=order, support="integer")
-    pure = calibrate(PureDP(goal.epsilon), sensitivity, order=LAPLACE, support="integer")
-    near = estimated_best(goal, sensitivity)
-    if near is not None and near.error >= VERY_WIDE and pure.std <= (WORTH - INEXACT) * near.error:
-        return pure
-    best = _best(goal, sensitivity, near)
-    return pure if pure.std <= WORTH * best.std else best
-
-
-def _best(goal: Guarantee, sensitivity: Sensitivity, near: Trial | None) -> Calibration:
-    """Return the noise of the least error, found near an estimate on the reals."""
-    if near is not None and near.error >= WIDE:
-        with suppress(SearchError):
-            return calibrate(goal, sensitivity, order=near.law.order, support="integer")
-    return plan(goal, sensitivity, support="integer").calibration

@@ -13,6 +13,7 @@ import sys
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,57 +21,33 @@ from ggdp import _validate
 from ggdp._records import options, takes, takes_data
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError, Message, PrivacyWarning
-from ggdp.ledger.charge_request import ChargeRequest
-from ggdp.ledger.charging import PendingCharge, require_apart_from_ledger
+from ggdp.ledger.charging import ChargeRequest, PendingCharge
 from ggdp.noise.entropy import checked_source
-from ggdp.privacy import ApproxDP, PureDP
+from ggdp.privacy import ApproxDP, Guarantee, PureDP
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.releases.adjustments import Adjustment
-from ggdp.releases.mechanism_record import LEVEL, Threshold, apply_threshold
-from ggdp.releases.release_manifest import Described, statement_of
-from ggdp.signatures import signature_file, signing_key
+from ggdp.releases.mechanism_record import LEVEL, NoiseRecord, Threshold, apply_threshold
+from ggdp.releases.release import Described, statement_of
+from ggdp.signatures import signing_key
+from ggdp.tables import output_files, thresholds
 from ggdp.tables.noisy_counts import release_counts, require_size
-from ggdp.tables.output_files import (
-    MANIFEST,
-    digests,
-    files_of,
-    picture_files,
-    put,
-    require_apart,
-    require_pictures,
-    require_writable,
-    targets,
-    unnumbered,
-)
 from ggdp.tables.request import AUTO, PlanArguments, ReleaseArguments, TableRequest, TextOptions
-from ggdp.tables.statistics.margins import SIZES, count_half_width, half_width_rows, half_widths, split_described
-from ggdp.tables.statistics.statistics_plan import plan_statistics, statistics_mechanism
+from ggdp.tables.statistics.margins import SIZES, count_half_width, describe_split, half_width_rows, half_widths
+from ggdp.tables.statistics.statistics_plan import StatisticsPlan, plan_statistics, statistics_mechanism
 from ggdp.tables.table_manifest import covered, number_of, protected_unit, table_properties, wording_of
-from ggdp.tables.table_noise import LAPLACE, table_mechanism
-from ggdp.tables.table_release import TableRelease
-from ggdp.tables.thresholds import (
-    key_delta,
-    key_threshold,
-    noise_share,
-    open_guarantee,
-    sparse_threshold,
-    threshold_share,
-)
+from ggdp.tables.table_noise import LAPLACE, NoiseFor, table_mechanism
+from ggdp.tables.table_release import TableRelease, html_row
 from ggdp.tables.units_over_limit import CutPlan, joint, plan_cut, rest_of_goal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from ggdp.ledger import Ledger
     from ggdp.mechanisms import Mechanism
     from ggdp.noise import Source
-    from ggdp.privacy import Guarantee
-    from ggdp.releases.mechanism_record import NoiseRecord
     from ggdp.tables.executor_release import WrittenRelease
-    from ggdp.tables.statistics.statistics_plan import StatisticsPlan
-    from ggdp.tables.table_noise import NoiseFor
 
 
 TITLE = "no data read, no budget spent"
@@ -84,10 +61,19 @@ _REGIMES = {
 
 def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
     """Return what a plan says, a name and a text in each row."""
-    request, mechanism, threshold = plan.request, plan.mechanism, plan.threshold
+    request, mechanism, guarantee, threshold = plan.request, plan.mechanism, plan.guarantee, plan.threshold
+    tables = []
+    for table, (names, size, most) in enumerate(zip(request.by, request.sizes, request.most_cells, strict=True)):
+        said = f"{' x '.join(names) or 'all rows'}, {'open' if size is None else number_of(size, 'cell')}"
+        if request.unit is not None:
+            capped = "" if most == request.cells_per_unit else f" (all there are; {request.cells_per_unit:,} requested)"
+            said += f", a unit is counted in at most {number_of(most, 'cell')}{capped}"
+        covers = covered(request, table)
+        tables.append(("table", said if covers is None else f"{said}; intervals cover: {covers}"))
     unknown = "unknown: undeclared levels are chosen privately"
+    delta = f" and delta = {rounded_up_text(guarantee.delta)}" if guarantee.delta else ""
     rows = [
-        *(("table", _table(request, table)) for table in range(len(request.by))),
+        *tables,
         ("cells", unknown if request.cells is None else f"{request.cells:,}"),
         ("regime", _REGIMES[request.regime]),
         ("unit", protected_unit(request)),
@@ -96,45 +82,18 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
         ("plus-minus", f"{plan.half_width:,} at 95 %, around each noisy count"),
         *(half_width_rows(plan) if plan.statistics is not None else ()),
         ("sensitivity", str(mechanism.sensitivity)),
-        ("guarantee", str(plan.guarantee)),
-        ("cost", _cost(plan)),
+        ("guarantee", str(guarantee)),
+        ("cost", f"epsilon = {rounded_up_text(guarantee.epsilon)}{delta} per run"),
     ]
     if threshold is not None:
         said = f"cells with a noisy count of {threshold.value:,} or more are shown"
-        if request.false_cells is not None:
-            empty = request.false_cells
-            said += f"; on average at most {rounded_up_text(empty)} of them {_are(empty)} empty"
+        if (empty := request.false_cells) is not None:
+            said += f"; on average at most {rounded_up_text(empty)} of them {'is' if empty == 1 else 'are'} empty"
         rows.append(("threshold", said))
     if plan.cut is not None and request.count_cut is not None:
         share = rounded_text(request.count_cut)
         rows.append(("units cut", f"counted too, plus-minus {plan.cut.half_width:,} at 95 %: {share} of epsilon"))
     return rows + [("would write", str(file)) for file in plan.files]
-
-
-def as_text(plan: TablePlan) -> str:
-    """Return a plan as lines of text."""
-    rows = [*summary_rows(plan), *(("warning", warning) for warning in plan.request.warnings)]
-    return "\n".join([f"TablePlan: {TITLE}", *(f"  {name}: {said}" for name, said in rows)])
-
-
-def _are(number: float) -> str:
-    return "is" if number == 1 else "are"
-
-
-def _cost(plan: TablePlan) -> str:
-    delta = f" and delta = {rounded_up_text(plan.guarantee.delta)}" if plan.guarantee.delta else ""
-    return f"epsilon = {rounded_up_text(plan.guarantee.epsilon)}{delta} per run"
-
-
-def _table(request: TableRequest, table: int) -> str:
-    """Return what the plan says about one table."""
-    size, most = request.sizes[table], request.most_cells[table]
-    said = [" x ".join(request.by[table]) or "all rows", "open" if size is None else number_of(size, "cell")]
-    if request.unit is not None:
-        capped = "" if most == request.max_cells else f" (all there are; {request.max_cells:,} requested)"
-        said.append(f"a unit is counted in at most {number_of(most, 'cell')}{capped}")
-    covers = covered(request, table)
-    return ", ".join(said) + ("" if covers is None else f"; intervals cover: {covers}")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -152,7 +111,7 @@ class TablePlan:
     guarantee : PureDP, ProbabilisticDP or ApproxDP
         Guarantee of the release, which is also the cost of each run.
     cut : CutPlan, optional
-        How the units that are in more than `max_cells` cells are counted; None if they are not.
+        How the units that are in more cells than they are counted in are counted; None if they are not.
     statistics : StatisticsPlan, optional
         Which sums the noise is added to, where statistics are requested; None if it is added to counts.
     engine : {"duckdb", "spark"}, optional
@@ -213,19 +172,11 @@ class TablePlan:
         if self.statistics is not None:
             found += self.statistics.quantile_losses
         if self.threshold is not None and self.threshold.cells is None:
-            found += (CountedLoss(ResponseLoss(0.0, self._key_delta), 1),)
+            order, scale, tau = self.mechanism.order, self.mechanism.scale, self.threshold.value
+            m, most = self.request.open_cells_of_a_unit, self.request.most_in_a_cell
+            delta = thresholds.key_delta(order, scale, threshold=tau, cells_of_a_unit=m, most_in_a_cell=most)
+            found += (CountedLoss(ResponseLoss(0.0, delta), 1),)
         return found
-
-    @property
-    def _key_delta(self) -> float:
-        assert self.threshold is not None
-        return key_delta(
-            self.mechanism.order,
-            self.mechanism.scale,
-            threshold=self.threshold.value,
-            cells_of_a_unit=self.request.open_cells_of_a_unit,
-            most_in_a_cell=self.request.most_in_a_cell,
-        )
 
     @property
     def protected_unit(self) -> str:
@@ -243,8 +194,8 @@ class TablePlan:
     def files(self) -> tuple[Path, ...]:
         """The files that a run writes: the tables, their manifest, the pictures."""
         tables = len(self.request.by)
-        written = () if self.out is None else targets(self.out, tables)
-        return (*written, *picture_files(self.plot, tables))
+        written = () if self.out is None else output_files.targets(self.out, tables)
+        return (*written, *output_files.picture_files(self.plot, tables))
 
     def run(
         self,
@@ -277,22 +228,24 @@ class TablePlan:
         >>> release.guarantee == plan.guarantee
         True
         """
-        bits, tables = checked_source(source), len(self.request.by)
-        files, drawn = self.files, picture_files(self.plot, tables)
+        bits, tables, files = checked_source(source), len(self.request.by), self.files
         key = None if sign is None else signing_key(sign)
         if sign is not None and self.out is None:
             named = str(sign) if isinstance(sign, str | os.PathLike) else "a key"
             raise ArgumentError("sign", named, Message("needs {out}: the signature is a file next to the manifest"))
-        written = () if self.out is None else (*files[: tables + 1], signature_file(files[tables]))
-        require_apart_from_ledger(ledger, out=written, plot=drawn)
+        written = () if self.out is None else files[: tables + 1]
+        given: dict[str, Any] = {"overwrite": overwrite, "ledger": ledger, "data": data}
         if self.out is not None:
-            require_writable(self.out, tables, overwrite=overwrite)
-        require_pictures(self.plot, tables, overwrite=overwrite)
-        require_apart(data, (*written, *drawn))
-        name = str(self.out or self.plot)
-        return self._run(
-            data, bits, ledger, analyst, temp_dir, key, lambda found: put(found, name, overwrite=overwrite, key=key)
-        )
+            output_files.require_tables(self.out, written, **given)
+        if self.plot is not None:
+            output_files.require_pictures(self.plot, files[len(written) :], **given)
+        with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
+            release = release_counts(self, data, bits, temp_dir, charge, key)
+            found = output_files.files_of(release, written, files[len(written) :])
+            output_files.write_files(found, str(self.out or self.plot), overwrite=overwrite, key=key)
+            elsewhere = {} if isinstance(release, TableRelease) else release.digests
+            charge.published(elsewhere | output_files.digests(found))
+        return release
 
     def run_in_memory(
         self,
@@ -302,31 +255,14 @@ class TablePlan:
         analyst: str | None = None,
     ) -> tuple[TableRelease, dict[str, bytes]]:
         """Run the plan, and return the files that it names, by their names, instead of writing them."""
-        kept: dict[Path, bytes] = {}
-        release = self._run(data, checked_source(None), ledger, analyst, None, None, kept.update)
-        assert isinstance(release, TableRelease)
-        return release, {file.name: content for file, content in kept.items()}
-
-    def _run(
-        self,
-        data: object,
-        bits: Source,
-        ledger: Ledger | str | os.PathLike[str] | None,
-        analyst: str | None,
-        temp_dir: str | Path | None,
-        key: Ed25519PrivateKey | None,
-        write: Callable[[dict[Path, bytes]], None],
-    ) -> TableRelease | WrittenRelease:
-        """Charge the release, count, draw the noise, and write what was released; its digests go to the ledger."""
-        tables = len(self.request.by)
-        paths = () if self.out is None else self.files[: tables + 1]
+        written = 0 if self.out is None else len(self.request.by) + 1
+        bits = checked_source(None)
         with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
-            release = release_counts(self, data, bits, temp_dir, charge, key)
-            found = files_of(release, paths, picture_files(self.plot, tables))
-            write(found)
-            elsewhere = {} if isinstance(release, TableRelease) else release.digests
-            charge.published(elsewhere | digests(found))
-        return release
+            release = release_counts(self, data, bits, None, charge)
+            assert isinstance(release, TableRelease)
+            found = output_files.files_of(release, self.files[:written], self.files[written:])
+            charge.published(output_files.digests(found))
+        return release, {file.name: content for file, content in found.items()}
 
     def charge_request(self) -> ChargeRequest:
         """Return what a run asks a ledger for."""
@@ -341,14 +277,12 @@ class TablePlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, ready for JSON."""
+        request = self.request
         return {
-            "request": self.request.to_dict(),
-            "regime": self.request.regime,
-            "cells": self.request.cells,
-            "tables": [
-                {"by": list(names), **table_properties(self.request, table)}
-                for table, names in enumerate(self.request.by)
-            ],
+            "request": request.to_dict(),
+            "regime": request.regime,
+            "cells": request.cells,
+            "tables": [{"by": list(names), **table_properties(request, k)} for k, names in enumerate(request.by)],
             "order": self.mechanism.order,
             "scale": self.mechanism.scale,
             "std": self.mechanism.std,
@@ -360,12 +294,12 @@ class TablePlan:
             "cut": None if self.cut is None else {**self.cut.to_dict(), "plus_minus": self.cut.half_width},
             "statistics": None
             if self.statistics is None
-            else {**split_described(self.statistics), "plus_minus": half_widths(self), "units_of_a_cell": list(SIZES)},
+            else {**describe_split(self.statistics), "plus_minus": half_widths(self), "units_of_a_cell": list(SIZES)},
             "sensitivity": str(self.mechanism.sensitivity),
-            "warnings": list(self.request.warnings),
+            "warnings": list(request.warnings),
             "files": [str(file) for file in self.files],
             # What JSON cannot tell: which texts are dates.
-            **({"dates": dates} if (dates := self.request.dates) else {}),
+            **({"dates": dates} if (dates := request.dates) else {}),
         }
 
     @classmethod
@@ -380,14 +314,14 @@ class TablePlan:
         True
         """
         request = TableRequest.from_dict(plain["request"], plain.get("dates", ()))
-        tables = len(request.by)
-        manifest = next((place for place, file in enumerate(plain["files"]) if file.endswith(MANIFEST)), None)
-        first = None if manifest is None else Path(plain["files"][0])
-        drawn = plain["files"][0 if manifest is None else manifest + 1 :]
+        tables, files = len(request.by), plain["files"]
+        manifest = next((place for place, file in enumerate(files) if file.endswith(output_files.MANIFEST)), None)
+        first = None if manifest is None else Path(files[0])
+        drawn = files[0 if manifest is None else manifest + 1 :]
         found = plan_request(
             request,
-            out=None if first is None else unnumbered(first, tables),
-            plot=unnumbered(Path(drawn[0]), tables) if drawn else None,
+            out=None if first is None else output_files.unnumbered(first, tables),
+            plot=output_files.unnumbered(Path(drawn[0]), tables) if drawn else None,
         )
         again = json.loads(json.dumps(found.to_dict()))
         for name, value in json.loads(json.dumps(dict(plain))).items():
@@ -396,119 +330,79 @@ class TablePlan:
         return found
 
     def __repr__(self) -> str:
-        return as_text(self)
+        return "\n".join([f"TablePlan: {TITLE}", *(f"  {name}: {said}" for name, said in self._rows())])
 
     def _repr_html_(self) -> str:
         """Return the plan as HTML, for notebooks."""
-        from ggdp.tables.notebook import plan_as_html
+        rows = "".join(map(html_row, self._rows()))
+        return f"<table><caption>{escape(f'TablePlan: {TITLE}')}</caption><tbody>{rows}</tbody></table>"
 
-        return plan_as_html(self)
+    def _rows(self) -> list[tuple[str, str]]:
+        return summary_rows(self) + [("warning", warning) for warning in self.request.warnings]
 
 
 def plan_request(
     request: TableRequest,
+    noise_for: NoiseFor | None = None,
     *,
     engine: Literal["duckdb", "spark"] | None = None,
     out: str | os.PathLike[str] | None = None,
     plot: str | os.PathLike[str] | None = None,
 ) -> TablePlan:
-    """Return how a request will be answered; errors that do not depend on the data are raised here.
-
-    Examples
-    --------
-    >>> import ggdp
-    >>> from ggdp.tables.request import TableRequest
-    >>> request = TableRequest(by=["sex"], goal=ggdp.PureDP(1.0), domain=ggdp.Domain({"sex": ["f", "m"]}))
-    >>> plan = plan_request(request)
-    >>> plan.half_width, str(plan.guarantee)
-    (3, '1-DP under add-remove neighbours')
-    """
+    """Return how a request will be answered; `noise_for` takes noise from published certificates, not by a search."""
     tables = len(request.by)
     if out is not None:
-        targets(out, tables)
+        output_files.targets(out, tables)
         out = Path(out)
     if plot is not None:
-        picture_files(plot, tables)
+        output_files.picture_files(plot, tables)
         plot = Path(plot)
     if engine is not None:
         _validate.choice(engine=engine, among=("duckdb", "spark"))
         # If no engine is named, the data may be a frame of Spark: the size is then checked when it is opened.
         require_size(request, out, has_executors=engine == "spark")
-    planned = plan_with_noise(request, statistics_mechanism if request.statistics else table_mechanism)
-    return replace(planned, engine=engine, out=out, plot=plot)
-
-
-def plan_with_noise(request: TableRequest, noise_for: NoiseFor) -> TablePlan:
-    """Return the plan of a request; `noise_for` finds its noise, or takes it from certificates that were published."""
-    if request.statistics:
-        return _statistical(request, noise_for)
-    return _open(request, noise_for) if "open" in request.regimes else _closed(request, noise_for)
-
-
-def _closed(request: TableRequest, noise_for: NoiseFor) -> TablePlan:
-    """Return the plan of tables whose cells are all declared."""
-    mechanism = noise_for(rest_of_goal(request), request.sensitivity, _order(request))
-    cut = plan_cut(request, noise_for)
-    guarantee = joint(mechanism.guarantee, cut)
+    split = plan_statistics(request) if request.statistics else None
+    noise_for = noise_for or (table_mechanism if split is None else statistics_mechanism)
+    goal = rest_of_goal(request) if split is None else split.goal_of_sums(request.goal)
+    # Of the cells that a unit can be in: those of open tables, whose keys are chosen privately, and the others.
+    m, most = request.open_cells_of_a_unit, request.most_in_a_cell
+    cells = {"cells_of_a_unit": m, "declared_cells": request.cells_of_a_unit - m}
+    if m and request.order == LAPLACE:
+        # Its guarantee is pure, which leaves more to the keys.
+        goal = PureDP(goal.epsilon)
+    elif m:
+        share = thresholds.noise_share(goal.delta, neighbours=request.neighbours, **cells)
+        goal = ApproxDP(goal.epsilon, share)
+    sensitivity = request.sensitivity if split is None else split.sensitivity
+    noise = noise_for(goal, sensitivity, None if request.order == AUTO else request.order)
+    order, scale, cut = noise.order, noise.scale, plan_cut(request, noise_for)
+    threshold, guarantee = None, noise.guarantee if split is None else split.joint(noise.guarantee)
+    if m:
+        share = thresholds.threshold_share(request.goal.delta, guarantee, **cells)
+        tau = thresholds.key_threshold(order, scale, delta=share, cells_of_a_unit=m, most_in_a_cell=most)
+        guarantee = thresholds.open_guarantee(
+            guarantee, order=order, scale=scale, threshold=tau, most_in_a_cell=most, **cells
+        )
+        threshold = Threshold(value=tau)
+    elif request.false_cells is not None:
+        assert request.cells is not None
+        tau = thresholds.sparse_threshold(order, scale, cells=request.cells, false_cells=request.false_cells)
+        threshold = Threshold(value=tau, cells=request.cells, false_cells=request.false_cells)
+    guarantee = joint(guarantee, cut)
+    # The guarantee of keys that are chosen is approximate already.
     if request.nonnegative or request.total is not None or request.false_cells is not None:
         guarantee = guarantee.after_postprocessing()
-    threshold = None
-    if request.false_cells is not None:
-        assert request.cells is not None
-        tau = sparse_threshold(mechanism.order, mechanism.scale, cells=request.cells, false_cells=request.false_cells)
-        threshold = Threshold(value=tau, cells=request.cells, false_cells=request.false_cells)
-    return TablePlan(request=request, mechanism=mechanism, threshold=threshold, guarantee=guarantee, cut=cut)
-
-
-def _statistical(request: TableRequest, noise_for: NoiseFor) -> TablePlan:
-    """Return the plan of declared tables with statistics: noise for their sums, and what is left for quantiles."""
-    split = plan_statistics(request)
-    mechanism = noise_for(split.goal_of_sums(request.goal), split.sensitivity, _order(request))
-    guarantee = split.joint(mechanism.guarantee)
-    if request.nonnegative:
-        guarantee = guarantee.after_postprocessing()
-    return TablePlan(request=request, mechanism=mechanism, threshold=None, guarantee=guarantee, statistics=split)
-
-
-def _open(request: TableRequest, noise_for: NoiseFor) -> TablePlan:
-    """Return the plan of tables of which some have keys that are chosen privately."""
-    whole, m = request.goal.delta, request.open_cells_of_a_unit
-    beside = request.cells_of_a_unit - m
-    noise, cut = _open_noise(request, noise_for), plan_cut(request, noise_for)
-    share = threshold_share(whole, noise.guarantee, cells_of_a_unit=m, declared_cells=beside)
-    most = request.most_in_a_cell
-    tau = key_threshold(noise.order, noise.scale, delta=share, cells_of_a_unit=m, most_in_a_cell=most)
-    guarantee = open_guarantee(
-        noise.guarantee,
-        order=noise.order,
-        scale=noise.scale,
-        threshold=tau,
-        cells_of_a_unit=m,
-        declared_cells=beside,
-        most_in_a_cell=most,
-    )
     return TablePlan(
         request=request,
         mechanism=noise,
-        threshold=Threshold(value=tau),
-        guarantee=joint(guarantee, cut),
+        threshold=threshold,
+        guarantee=guarantee,
         cut=cut,
+        statistics=split,
+        engine=engine,
+        out=out,
+        plot=plot,
     )
-
-
-def _open_noise(request: TableRequest, noise_for: NoiseFor) -> Mechanism:
-    """Return the noise of keys and counts: pure where Laplace noise is taken, which leaves more to the keys."""
-    goal = rest_of_goal(request)
-    if request.order == LAPLACE:
-        return noise_for(PureDP(goal.epsilon), request.sensitivity, LAPLACE)
-    m = request.open_cells_of_a_unit
-    beside = request.cells_of_a_unit - m
-    delta = noise_share(goal.delta, cells_of_a_unit=m, declared_cells=beside, neighbours=request.neighbours)
-    return noise_for(ApproxDP(goal.epsilon, delta), request.sensitivity, _order(request))
-
-
-def _order(request: TableRequest) -> float | None:
-    return None if request.order == AUTO else request.order
 
 
 @takes(PlanArguments, TextOptions)
@@ -553,8 +447,12 @@ def plan_table(by: Any, goal: Any, domain: Any = None, **given: Any) -> TablePla
     """
     run = {name: given.pop(name, None) for name in _OF_PLANS}
     request = TableRequest(by, goal, domain, **given)
+    # Warnings point to the first caller outside ggdp.
+    frame, depth = sys._getframe(), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "ggdp":
+        frame, depth = frame.f_back, depth + 1
     for warning in request.warnings:
-        warnings.warn(warning, PrivacyWarning, stacklevel=_depth())
+        warnings.warn(warning, PrivacyWarning, stacklevel=depth)
     return plan_request(request, **run)
 
 
@@ -618,11 +516,3 @@ def release_table(
 # The arguments of `plan_table` and `release_table` that are not part of the request.
 _OF_PLANS = options(PlanArguments).keys() - options(TableRequest).keys()
 _OF_RUNS = options(ReleaseArguments).keys() - options(PlanArguments).keys()
-
-
-def _depth() -> int:
-    """Return the stack level of the first caller outside ggdp, where a warning points."""
-    frame, depth = sys._getframe(1), 1
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "ggdp":
-        frame, depth = frame.f_back, depth + 1
-    return depth

@@ -1,11 +1,4 @@
-"""Intervals of the counts of one table: for the units counted, or for all units if those cut are counted too.
-
-Claim. Each covers what `ggdp.tables.table_manifest.covered` says, or the true count where that says nothing, with a
-probability of at least 95 %, given that the cell is shown where cells are left out. Proof: `ggdp.releases.error_law`
-for complete tables, `ggdp.releases.mechanism_record` for others, `ggdp.tables.units_over_limit` where units beyond
-`max_cells` are counted. Ends below 0 can be set to 0, since no count is negative; they are wherever the counts are.
-
-Released tables: keys, counts and intervals, with the guarantee they carry.
+"""Released tables: keys, counts and intervals, with the guarantee they carry.
 
 ======================  ===============================================================================
 the columns of `by`     the keys, rebuilt from the public domain (or, where it is open, from released rows)
@@ -19,65 +12,65 @@ covers                  where units may be counted in fewer cells than they are 
 
 Nothing in a table is made from the data but through the mechanism: rows are in domain order, and types and metadata
 follow from the request.
+
+Claim (intervals). Each covers what `ggdp.tables.table_manifest.covered` says, or the true count where that says
+nothing, with a probability of at least 95 %, given that the cell is shown where cells are left out. Proof:
+`ggdp.releases.error_law` for complete tables, `ggdp.releases.mechanism_record` for others,
+`ggdp.tables.units_over_limit` where units that are cut are counted. Ends below 0 can be set to 0, since no count is
+negative; they are wherever the counts are.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms.certified_noise import add_saturating
 from ggdp.releases.mechanism_record import LEVEL, thresholded_intervals
 from ggdp.releases.release import needed
-from ggdp.tables.request import COUNTS, COVERS
-from ggdp.tables.statistics.released_statistics import (
-    in_requested_order,
-    published_count,
-    published_statistics,
-    shown_estimate,
-    sums_of_table,
-)
-from ggdp.tables.table_manifest import covered, number_of, table_manifest, with_files
-from ggdp.tables.units_over_limit import CELL_LEVEL
+from ggdp.signatures import signature_file, signing_key
+from ggdp.tables.request import COUNTS, COVERS, TableRequest
+from ggdp.tables.statistics.released_statistics import PublishedStatistic, shown_estimate
+from ggdp.tables.table_manifest import covered, number_of, table_manifest
+from ggdp.tables.units_over_limit import CELL_LEVEL, CutCount
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     import pandas as pd
     import polars as pl
     import pyarrow as pa
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from ggdp.domain.table_domain import Domain
     from ggdp.ledger.charging import PendingCharge
     from ggdp.privacy import Guarantee
     from ggdp.proofs.losses import CountedLoss
     from ggdp.releases import Release
-    from ggdp.tables.request import TableRequest
-    from ggdp.tables.statistics.released_statistics import PublishedStatistic
     from ggdp.tables.table_plan import TablePlan
-    from ggdp.tables.units_over_limit import CutCount
 
 
 def table_intervals(
     plan: TablePlan, table: int, noisy: NDArray[np.int64], cut: Sequence[CutCount] = ()
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the ends of the 95 % intervals of one table, from its raw noisy counts."""
-    law, level = plan.described_mechanism.law, level_of(plan, table)
+    # Where the units cut are counted, part of what an interval may miss is for their noise.
+    is_cut = plan.cut is not None and table in plan.cut.tables
+    law, level = plan.described_mechanism.law, CELL_LEVEL if is_cut else LEVEL
     if plan.threshold is None or plan.request.regimes[table] == "declared":
         lower, upper = law.intervals(noisy, level)
     else:
         lower, upper = thresholded_intervals(law, plan.threshold, noisy, level)
-    if extra := allowance(cut, table):
+    if extra := next((count.allowance for count in cut if count.table == table), 0):
         raised = np.full(upper.shape, extra, dtype=np.int64)
         add_saturating(np.ascontiguousarray(upper), raised)
         upper = raised
@@ -86,17 +79,12 @@ def table_intervals(
     return lower, upper
 
 
-def level_of(plan: TablePlan, table: int) -> float:
-    """Return the level of the part of an interval that is for the noise of the cell."""
-    return CELL_LEVEL if plan.cut is not None and table in plan.cut.tables else LEVEL
+_ROWS_AT_A_PROMPT, _ROWS_IN_NOTEBOOKS = 5, 10
 
 
-def allowance(cut: Sequence[CutCount], table: int) -> int:
-    """Return by how much the upper ends of a table are raised for units that are cut."""
-    return next((count.allowance for count in cut if count.table == table), 0)
-
-
-_SHOWN_ROWS = 5
+def html_row(texts: Iterable[str], tag: str = "td") -> str:
+    """Return a row of an HTML table; every text is escaped."""
+    return f"<tr>{''.join(f'<{tag}>{escape(text)}</{tag}>' for text in texts)}</tr>"
 
 
 class ArrowViews(ABC):
@@ -207,7 +195,7 @@ class TableRelease(ArrowViews):
     tables: tuple[Table, ...]
     cut: tuple[CutCount, ...] = ()
     charge: PendingCharge | None = None
-    _files: list[dict[str, Any]] = field(init=False, default_factory=list)
+    written_manifests: list[dict[str, Any]] = field(init=False, default_factory=list)
 
     @property
     def request(self) -> TableRequest:
@@ -235,22 +223,17 @@ class TableRelease(ArrowViews):
 
         It follows `ggdp.releases.manifest_schema`. Nothing in it is computed from the data but through the mechanism.
         """
-        return deepcopy(self._manifest)
+        return deepcopy(self.unwritten_manifest)
+
+    @cached_property
+    def unwritten_manifest(self) -> dict[str, Any]:
+        """The manifest without files, made once: not to be changed."""
+        return table_manifest(self.plan, self.release, cut=self.cut)
 
     @property
     def written_manifest(self) -> dict[str, Any] | None:
         """The manifest as it was written first, with the digests of the files; None if nothing was written."""
-        return None if not self._files else with_files(self._manifest, self._files)
-
-    def describe_files(self, files: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the manifest of files with these names and digests, and keep that they are the first to be written."""
-        if not self._files:
-            self._files.extend(files)
-        return with_files(self._manifest, files)
-
-    @cached_property
-    def _manifest(self) -> dict[str, Any]:
-        return table_manifest(self.plan, self.release, cut=self.cut)
+        return next(iter(self.written_manifests), None)
 
     def to_arrow(self) -> pa.Table:
         """Return the one table as an Arrow table; if there are several, take one of `tables`."""
@@ -278,21 +261,17 @@ class TableRelease(ArrowViews):
         >>> release.to_csv().splitlines()[0]
         'smokes,count,noisy_count,lower,upper'
         """
-        from ggdp.tables.output_files import as_csv, write
+        from ggdp.tables.output_files import as_csv
 
         if path is None:
             return as_csv(self._one()).decode()
         if not str(path).lower().endswith(".csv"):
             raise ArgumentError("path", str(path), "must end in .csv; write() also writes .parquet")
-        write(self, path, overwrite=overwrite)
+        self.write(path, overwrite=overwrite)
         return None
 
     def write(
-        self,
-        path: str | Path,
-        *,
-        overwrite: bool = False,
-        sign: str | Path | Ed25519PrivateKey | None = None,
+        self, path: str | Path, *, overwrite: bool = False, sign: str | Path | Ed25519PrivateKey | None = None
     ) -> tuple[Path, ...]:
         """Write the tables to .csv or .parquet, with the manifest beside them, and return the files.
 
@@ -309,9 +288,16 @@ class TableRelease(ArrowViews):
         -----
         Where the release was charged to a ledger, the SHA-256 of the files that are written first is recorded there.
         """
-        from ggdp.tables.output_files import write
+        from ggdp.tables.output_files import digests, files_of, require_tables, targets, write_files
 
-        return write(self, path, overwrite=overwrite, sign=sign)
+        files, charge = targets(path, len(self.tables)), self.charge
+        require_tables(path, files, overwrite=overwrite, ledger=None if charge is None else charge.ledger)
+        key = None if sign is None else signing_key(sign)
+        found = files_of(self, files)
+        write_files(found, str(path), overwrite=overwrite, key=key)
+        if charge is not None:
+            charge.published(digests(found))
+        return files if key is None else (*files, signature_file(files[-1]))
 
     def plot(self, *, column: str | None = None, title: str | None = None, unit: str | None = None) -> Figure:
         """Return a figure of the one table with its intervals; needs the extra `plots`.
@@ -324,42 +310,58 @@ class TableRelease(ArrowViews):
         return plot_table(self, column=column, title=title, unit=unit)
 
     def _repr_html_(self) -> str:
-        """Return the guarantee and the first rows of each table, for notebooks."""
-        from ggdp.tables.notebook import release_as_html
-
-        return release_as_html(self)
+        """Return the guarantee and the first rows of each table, for notebooks; every text is escaped."""
+        parts = [f"<p><b>{escape(self._promise())}</b>; {escape(str(self.release.mechanism))}</p>"]
+        parts += [f"<p>then: {escape(str(step))}</p>" for step in self.release.adjustments]
+        for table in self.tables:
+            names = [statistic.name for statistic in table.statistics]
+            shown = (text for name in ["count", *names] for text in (name, "95 % interval"))
+            rows = [
+                html_row(
+                    [
+                        *(str(row[name]) for name in table.by),
+                        f"{row['count']:,}",
+                        f"{row['lower']:,} to {row['upper']:,}",
+                        *(text for name in names for text in shown_estimate(row, name)),
+                    ]
+                )
+                for row in table.to_arrow().slice(0, _ROWS_IN_NOTEBOOKS).to_pylist()
+            ]
+            covers = "" if table.covers is None else f"; the intervals cover: {table.covers}"
+            more = f", {len(table) - len(rows):,} more" if len(table) > len(rows) else ""
+            caption = escape(f"{' x '.join(table.by) or 'all rows'}: {number_of(len(table), 'row')}{covers}")
+            body = f"<thead>{html_row([*table.by, *shown], 'th')}</thead><tbody>{''.join(rows)}</tbody>"
+            parts.append(f"<table><caption>{caption}</caption>{body}</table>")
+            parts.append(f"<p>{number_of(len(rows), 'row')} shown{more}</p>")
+        return "".join(parts)
 
     def __repr__(self) -> str:
-        guarantee = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
-        lines = [f"TableRelease, {guarantee}", f"  made by: {self.release.mechanism}"]
+        lines = [f"TableRelease, {self._promise()}", f"  made by: {self.release.mechanism}"]
         lines += [f"  then: {step}" for step in self.release.adjustments]
         for table in self.tables:
             covers = "" if table.covers is None else f"; intervals: {table.covers}"
             lines.append(f"  {' x '.join(table.by) or 'all rows'}: {number_of(len(table), 'row')}{covers}")
-            for row in table.to_arrow().slice(0, _SHOWN_ROWS).to_pylist():
-                said = [", ".join(str(row[name]) for name in table.by) or "all"]
-                said.append(f"{row['count']} ({row['lower']} to {row['upper']})")
+            for row in table.to_arrow().slice(0, _ROWS_AT_A_PROMPT).to_pylist():
+                said = [f"{row['count']} ({row['lower']} to {row['upper']})"]
                 for statistic in table.statistics:
                     value, interval = shown_estimate(row, statistic.name)
                     said.append(f"{statistic.name} {value or 'null'} ({interval})")
-                lines.append(f"    {said[0]}: {', '.join(said[1:])}")
-            if len(table) > _SHOWN_ROWS:
+                lines.append(f"    {', '.join(str(row[name]) for name in table.by) or 'all'}: {', '.join(said)}")
+            if len(table) > _ROWS_AT_A_PROMPT:
                 lines.append("    ...")
         return "\n".join(lines)
 
+    def _promise(self) -> str:
+        return "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
+
     def _one(self) -> Table:
         if len(self.tables) != 1:
-            raise ArgumentError(
-                "release",
-                f"of {len(self.tables)} tables",
-                "take one of them: release.tables[0].to_pandas(), or ggdp.plots.plot_table(release, table=0)",
-            )
+            expected = "take one of them: release.tables[0].to_pandas(), or ggdp.plots.plot_table(release, table=0)"
+            raise ArgumentError("release", f"of {len(self.tables)} tables", expected)
         return self.tables[0]
 
 
-def tables_of(
-    release: Release, plan: TablePlan, keys: list[pa.Table], cut: Sequence[CutCount] = ()
-) -> tuple[Table, ...]:
+def tables_of(release: Release, plan: TablePlan, keys: list[pa.Table], cut: Sequence[CutCount]) -> tuple[Table, ...]:
     """Return the tables of a release of all their counts, one after another, given the keys of each."""
     tables, start = [], 0
     for number, (domain, key) in enumerate(zip(plan.request.domains, keys, strict=True)):
@@ -375,36 +377,6 @@ def tables_of(
                 lower=lower,
                 upper=upper,
                 covers=covered(plan.request, number),
-            )
-        )
-    return tuple(tables)
-
-
-def tables_with_statistics(
-    release: Release,
-    plan: TablePlan,
-    keys: Sequence[pa.Table],
-    shown: Sequence[int],
-    quantiles: Sequence[Sequence[PublishedStatistic]],
-) -> tuple[Table, ...]:
-    """Return the tables of a release of noisy sums, given the keys, the number of cells and the quantiles of each."""
-    tables = []
-    for number, (domain, key) in enumerate(zip(plan.request.domains, keys, strict=True)):
-        noisy = sums_of_table(plan, release, shown, number)
-        count = published_count(plan, noisy)
-        value, lower, upper = count.value, count.lower, count.upper
-        if plan.request.nonnegative:
-            value, lower, upper = (np.maximum(end, 0) for end in (value, lower, upper))
-        tables.append(
-            Table(
-                domain=domain,
-                keys=key,
-                count=value,
-                noisy_count=count.value,
-                lower=lower,
-                upper=upper,
-                covers=covered(plan.request, number),
-                statistics=in_requested_order(plan, [*published_statistics(plan, noisy), *quantiles[number]]),
             )
         )
     return tuple(tables)

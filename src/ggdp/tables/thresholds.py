@@ -3,7 +3,7 @@
 =======  =================================================================================================
 K        integer noise of one cell; T(k) = P(K >= k)
 tau      the threshold: a cell is shown if its noisy count is at least tau
-N        number of declared cells
+N, n     number of declared cells, at most 10^18, and of those that hold a unit
 M        cells of open marginals that one unit can be in (`cells_of_a_unit`)
 m        cells of declared marginals that it can be in as well (`declared_cells`)
 R        what one unit adds to a cell, at most: 1, or its rows (`most_in_a_cell`)
@@ -12,11 +12,25 @@ t_X      the probability that none of the cells X, each with one unit in it, is 
 delta_n  the delta of the noise, for all cells that can move, of all marginals
 =======  =================================================================================================
 
-Sparse tables. Every declared cell gets noise, and those below tau are left out, which is post-processing: tau is free,
-and the guarantee is that of the noise. Of at most N empty cells N T(tau) are shown on average.
+**Sparse tables.** Every declared cell gets noise, and those below tau are left out, which is post-processing: tau is
+free, and the guarantee is that of the noise; pure DP stays pure. Of at most N empty cells N T(tau) are shown on
+average. Only cells that are shown cost anything (`sparse_cells`).
 
-Unknown keys. Only cells that hold a unit get noise, so that which cells can be shown depends on the data, and tau must
-hide those of a single unit. Marginals that are declared stand beside them complete, every cell with noise.
+Claim. The cells and counts that come out have exactly the law of noise on all N cells, of which those with at least
+tau are shown. Proof: the cells are independent. Those with a unit are treated alike by both. Each empty cell is shown
+with probability T(tau), independently, so that the number of those shown is Binomial(N - n, T(tau)); given their number
+every set of them is equally likely; and given the set their noisy counts are independent draws of K given K >= tau.
+Each of these three is drawn exactly (`ggdp.noise`).
+
+The r-th empty cell is r + j, with j the number of non-empty cells c_0 < c_1 < ... that come before it: those with
+c_i - i <= r. No cell is drawn again because it is not empty.
+
+Order of draws. The number of false cells, which, their counts, and last the noise of the non-empty cells: only the last
+is a number of draws that depends on the data. What comes out is sorted by cell, so that nothing tells the false cells
+from the others but their counts.
+
+**Unknown keys.** Only cells that hold a unit get noise, so that which cells can be shown depends on the data, and tau
+must hide those of a single unit. Marginals that are declared stand beside them complete, every cell with noise.
 
 Claim. Let the noise be (eps, delta_n)-aDP for the cells that can move. All that is released is
 
@@ -49,48 +63,6 @@ References
 Korolova, Kenthapadi, Mishra and Ntoulas, "Releasing Search Queries and Clicks Privately", WWW 2009 (unknown keys by a
 threshold); Cormode, Procopiuc, Srivastava and Tran, "Differentially Private Publication of Sparse Data", ICDT 2012
 (sparse tables).
-
-Sparse tables: noise on every declared cell, at the cost of the cells that are shown.
-
-=======  ==========================================================
-N        number of declared cells, at most 10^18
-m        how many of them hold a unit
-K        integer noise of one cell; T(k) = P(K >= k)
-tau      cells with a noisy count of at least tau are shown
-R        N - m, the number of empty cells
-=======  ==========================================================
-
-Claim. The cells and counts that come out have exactly the law of noise on all N cells, of which those with at least
-tau are shown. Proof: the cells are independent. Those with a unit are treated alike by both. Each empty cell is shown
-with probability T(tau), independently, so that the number of those shown is Binomial(R, T(tau)); given their number
-every set of them is equally likely; and given the set their noisy counts are independent draws of K given K >= tau.
-Each of these three is drawn exactly (`ggdp.noise`). So the guarantee is that of the noise on all cells followed by
-post-processing; pure DP stays pure.
-
-The r-th empty cell is r + j, with j the number of non-empty cells c_0 < c_1 < ... that come before it: those with
-c_i - i <= r. No cell is drawn again because it is not empty.
-
-Order of draws. The number of false cells, which, their counts, and last the noise of the non-empty cells: only the last
-is a number of draws that depends on the data. What comes out is sorted by cell, so that nothing tells the false cells
-from the others but their counts.
-
-References
-----------
-Cormode, Procopiuc, Srivastava and Tran, "Differentially Private Publication of Sparse Data", ICDT 2012.
-
-Counts of keys that are not public: noise on the keys that occur, of which those at or above a threshold are shown.
-
-=======  =======================================================
-K        integer noise of one key
-tau      keys with a noisy count of at least tau are shown
-=======  =======================================================
-
-What it promises, and for which tau, is proved in `ggdp.tables.thresholds`: (epsilon, delta)-aDP, with a delta also
-where the noise is pure.
-
-References
-----------
-Korolova, Kenthapadi, Mishra and Ntoulas, "Releasing Search Queries and Clicks Privately", WWW 2009.
 """
 
 from __future__ import annotations
@@ -100,63 +72,41 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from ggdp import _validate
 from ggdp._balls import BALLS, upper_float, working_precision
 from ggdp._rounding import rounded_up
+from ggdp.domain.table_domain import MOST_CELLS
 from ggdp.errors import ArgumentError
 from ggdp.noise.entropy import checked_source, distinct_integers
 from ggdp.noise.integer_law import least_with_tail
-from ggdp.privacy import ApproxDP
+from ggdp.privacy import ApproxDP, Guarantee, Neighbours
 from ggdp.proofs.bound import accurate
 from ggdp.proofs.tails import tail
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ggdp.mechanisms.certified_noise import CertifiedNoise
     from ggdp.noise import Source
-    from ggdp.privacy import Guarantee, Neighbours
 
-
-MOST_CELLS = 10**18
 # All of them are held in memory at once.
 MOST_FALSE_CELLS = 10**7
+# False cells are about as many as expected; this many more than requested never occur.
+_MARGIN = 2
 
 
 def sparse_threshold(order: float, scale: float, *, cells: int, false_cells: float) -> int:
     """Return the least threshold, at least 1, with which at most `false_cells` empty cells are shown on average.
 
-    Parameters
-    ----------
-    order, scale : float
-        Order and scale of the noise.
-    cells : int
-        Number of declared cells, at most 10^18.
-    false_cells : float
-        How many empty cells may be shown on average: above 0, below `cells`, at most 10^7.
-
-    Notes
-    -----
     Claim: cells T(tau) <= false_cells, and it is the least integer of at least 1 with that, unless no precision tells.
     Rounding: up.
-
-    References
-    ----------
-    Cormode et al., ICDT 2012.
-
-    Examples
-    --------
-    >>> sparse_threshold(1, 1.0, cells=19_440_000_000_000, false_cells=1)  # the adult data at epsilon = 1
-    31
     """
     order, scale = _validate.order(order=order), _validate.positive(scale=scale)
-    cells = checked_cells(cells)
+    cells = _check_cells(cells)
     most = _validate.positive(false_cells=false_cells)
     if most >= cells:
-        raise ArgumentError(
-            "false_cells", false_cells, f"must be below the number of cells, {cells:,}: nothing would be omitted"
-        )
+        expected = f"must be below the number of cells, {cells:,}: nothing would be omitted"
+        raise ArgumentError("false_cells", false_cells, expected)
     if most > MOST_FALSE_CELLS:
         raise ArgumentError("false_cells", false_cells, "must be at most 10^7")
     return least_with_tail(order, scale, lambda: arb(most) / cells, at_least=1)
@@ -165,30 +115,10 @@ def sparse_threshold(order: float, scale: float, *, cells: int, false_cells: flo
 def key_threshold(order: float, scale: float, *, delta: float, cells_of_a_unit: int, most_in_a_cell: int = 1) -> int:
     """Return the least threshold, at least R, that hides all keys of one unit but with probability `delta`.
 
-    Parameters
-    ----------
-    order, scale : float
-        Order and scale of the noise.
-    delta : float
-        Above 0 and below 1; of the whole delta the share that `threshold_share` gives.
-    cells_of_a_unit : int
-        M, the cells that one unit can be in over all open marginals; not twice that under replace-one.
-    most_in_a_cell : int, default 1
-        R, what one unit adds to a cell at most.
+    Of the whole delta this is the share that `threshold_share` gives. M is not doubled under replace-one.
 
-    Notes
-    -----
     Claim: 1 - (1 - T(tau - R))^M <= delta, and it is the least integer of at least R with that, unless no precision
     tells. Rounding: up.
-
-    References
-    ----------
-    Korolova et al., WWW 2009.
-
-    Examples
-    --------
-    >>> key_threshold(1, 1.0, delta=1e-6, cells_of_a_unit=1), key_threshold(1, 1.0, delta=1e-6, cells_of_a_unit=10)
-    (15, 17)
     """
     order, scale = _validate.order(order=order), _validate.positive(scale=scale)
     m = _validate.integer(cells_of_a_unit=cells_of_a_unit, at_least=1)
@@ -198,28 +128,14 @@ def key_threshold(order: float, scale: float, *, delta: float, cells_of_a_unit: 
 
 
 def key_delta(order: float, scale: float, *, threshold: int, cells_of_a_unit: int, most_in_a_cell: int = 1) -> float:
-    """Return the least float proved not to be below 1 - (1 - T(threshold - R))^M.
-
-    Examples
-    --------
-    >>> key_delta(1, 1.0, threshold=15, cells_of_a_unit=1) <= 1e-6 < key_delta(1, 1.0, threshold=14, cells_of_a_unit=1)
-    True
-    """
+    """Return the least float proved not to be below 1 - (1 - T(threshold - R))^M."""
     return upper_float(
         accurate(lambda: -((-tail(order, scale, threshold - most_in_a_cell)).log1p() * cells_of_a_unit).expm1())
     )
 
 
 def noise_share(delta: float, *, cells_of_a_unit: int, neighbours: Neighbours, declared_cells: int = 0) -> float:
-    """Return how much of the whole delta noise that is not pure may take: all of it, or half.
-
-    Examples
-    --------
-    >>> noise_share(1e-6, cells_of_a_unit=1, neighbours="add-remove")
-    1e-06
-    >>> noise_share(1e-6, cells_of_a_unit=3, neighbours="add-remove")
-    5e-07
-    """
+    """Return how much of the whole delta noise that is not pure may take: all of it, or half."""
     whole = _delta(delta)
     return whole if _apart(cells_of_a_unit, declared_cells, neighbours) else whole / 2
 
@@ -227,28 +143,7 @@ def noise_share(delta: float, *, cells_of_a_unit: int, neighbours: Neighbours, d
 def threshold_share(delta: float, noise: Guarantee, *, cells_of_a_unit: int, declared_cells: int = 0) -> float:
     """Return how much of the whole delta the noise leaves to the threshold: all of it if the noise is pure.
 
-    Parameters
-    ----------
-    delta : float
-        The whole.
-    noise : PureDP, ProbabilisticDP or ApproxDP
-        What is proved of the noise, under its neighbours.
-    cells_of_a_unit : int
-        M, the cells that one unit can be in over all open marginals.
-    declared_cells : int, default 0
-        m, the cells that it can be in over all declared marginals.
-
-    Notes
-    -----
     Rounding: down, so that `open_guarantee` is not above the whole.
-
-    Examples
-    --------
-    >>> from ggdp import ApproxDP, PureDP
-    >>> threshold_share(1e-6, PureDP(1.0, "replace-one"), cells_of_a_unit=3)
-    1e-06
-    >>> threshold_share(1e-6, ApproxDP(1.0, 2.5e-7, "replace-one"), cells_of_a_unit=3)
-    7.49999...e-07
     """
     whole = _delta(delta)
     if _apart(cells_of_a_unit, declared_cells, noise.neighbours):
@@ -270,42 +165,70 @@ def open_guarantee(
 ) -> ApproxDP:
     """Return what is proved of keys and counts at or above a threshold, and of complete tables beside them.
 
-    Parameters
-    ----------
-    noise : PureDP, ProbabilisticDP or ApproxDP
-        What is proved of the noise for all cells that can move, with the neighbours that it is proved for.
-    order, scale : float
-        Order and scale of the noise.
-    threshold : int
-        The least noisy count of a key that is shown.
-    cells_of_a_unit : int
-        M, the cells that one unit can be in over all open marginals.
-    declared_cells : int, default 0
-        m, the cells that it can be in over all declared marginals.
-    most_in_a_cell : int, default 1
-        R, what it adds to a cell at most.
-
-    Notes
-    -----
-    Claim: the module's. Rounding: delta up.
-
-    Examples
-    --------
-    >>> from ggdp import PureDP
-    >>> print(open_guarantee(PureDP(1.0, "add-remove"), order=1, scale=1.0, threshold=15, cells_of_a_unit=1))
-    (1, 6.08e-07)-aDP under add-remove neighbours
+    `noise` is what is proved of the noise for all cells that can move. Claim: the module's. Rounding: delta up.
     """
     order, scale = _validate.order(order=order), _validate.positive(scale=scale)
     threshold = _validate.integer(threshold=threshold, at_least=1)
     apart = _apart(cells_of_a_unit, declared_cells, noise.neighbours)
-    of_keys = key_delta(
-        order, scale, threshold=threshold, cells_of_a_unit=cells_of_a_unit, most_in_a_cell=most_in_a_cell
-    )
-    delta = max(noise.delta, of_keys) if apart else rounded_up(Fraction(noise.delta) + Fraction(of_keys), of="delta")
+    shown = key_delta(order, scale, threshold=threshold, cells_of_a_unit=cells_of_a_unit, most_in_a_cell=most_in_a_cell)
+    delta = max(noise.delta, shown) if apart else rounded_up(Fraction(noise.delta) + Fraction(shown), of="delta")
     return ApproxDP(noise.epsilon, delta, noise.neighbours)
 
 
-def checked_cells(cells: object) -> int:
+def sparse_cells(
+    cells: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    *,
+    total_cells: int,
+    noise: CertifiedNoise,
+    threshold: int,
+    source: Source | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the cells whose noisy counts are at least the threshold, in increasing order, and those counts.
+
+    `cells` are those that are not empty, distinct and in increasing order. A threshold that shows more than some 10^7
+    empty cells on average is refused. Claim: that of the module. Errors do not reveal cells or counts.
+    """
+    bits, total = checked_source(source), _check_cells(total_cells)
+    threshold = _validate.integer(threshold=threshold, at_least=1)
+    with BALLS, working_precision(64):
+        few = noise.expected_above(threshold, total) <= _MARGIN * MOST_FALSE_CELLS
+    if not few:
+        expected = f"leaves too many of {total:,} empty cells in; at most 10^7 can be held"
+        raise ArgumentError("threshold", threshold, expected)
+    empty = total - cells.size
+
+    def places(size: int) -> NDArray[np.int64]:
+        ranks = distinct_integers(empty, size, bits)
+        return ranks + np.searchsorted(cells - np.arange(cells.size), ranks, side="right")
+
+    false, extra = noise.false_cells(threshold, empty=empty, places=places, source=bits)
+    noisy = noise.add(counts, bits)
+    kept = noisy >= threshold
+    shown, values = np.concatenate((cells[kept], false)), np.concatenate((noisy[kept], extra))
+    sorting = np.argsort(shown, kind="stable")
+    return shown[sorting], values[sorting]
+
+
+def kept_keys(
+    counts: NDArray[np.int64], *, noise: CertifiedNoise, threshold: int, source: Source | None = None
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Return the places of the keys whose noisy counts are at least the threshold, and those counts.
+
+    A key without a unit, such as a level of a category that does not occur, is never shown: it may be there because of
+    a unit that is not counted.
+
+    Claim: that of `open_guarantee`, for keys in an order that does not depend on the data beyond the keys that are
+    shown; sorting what is shown by its keys gives one.
+    """
+    bits = checked_source(source)
+    threshold = _validate.integer(threshold=threshold, at_least=1)
+    noisy = noise.add(counts, bits)
+    places = np.flatnonzero((noisy >= threshold) & (counts >= 1))
+    return places, noisy[places]
+
+
+def _check_cells(cells: object) -> int:
     """Return the number of declared cells, if a sparse table can have that many."""
     number = _validate.integer(cells=cells, at_least=1)
     if number > MOST_CELLS:
@@ -327,108 +250,3 @@ def _delta(delta: object) -> float:
     if number == 0.0:
         raise ArgumentError("delta", delta, "must be above 0: keys that are not public cannot be shown without it")
     return number
-
-
-# False cells are about as many as expected; this many more than requested never occur.
-_MARGIN = 2
-
-
-def sparse_cells(
-    cells: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    *,
-    total_cells: int,
-    noise: CertifiedNoise,
-    threshold: int,
-    source: Source | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the cells whose noisy counts are at least the threshold, in increasing order, and those counts.
-
-    Parameters
-    ----------
-    cells : array of int64
-        Indices of the cells that are not empty, distinct and in increasing order.
-    counts : array of int64
-        Their counts.
-    total_cells : int
-        Number of declared cells, at most 10^18.
-    noise : CertifiedNoise
-        The noise of a cell.
-    threshold : int
-        At least 1; `sparse_threshold` finds one. With more than some 10^7 false cells on average
-        it is refused.
-    source : Source, optional
-        Where the random bits come from; the operating system by default.
-
-    Notes
-    -----
-    Claim: that of the module. Errors do not reveal cells or counts.
-
-    Examples
-    --------
-    >>> import ggdp
-    >>> how = {"order": 1, "support": "integer"}
-    >>> noise = ggdp.Mechanism(ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), **how)).noise
-    >>> cells, counts = np.array([3, 10**13]), np.array([500, 900])
-    >>> shown, noisy = sparse_cells(cells, counts, total_cells=19_440_000_000_000, noise=noise, threshold=31)
-    >>> bool(np.isin(cells, shown).all()), bool((noisy >= 31).all()), bool((np.diff(shown) > 0).all())
-    (True, True, True)
-    """
-    bits, total = checked_source(source), checked_cells(total_cells)
-    threshold = _validate.integer(threshold=threshold, at_least=1)
-    with BALLS, working_precision(64):
-        few = noise.expected_above(threshold, total) <= _MARGIN * MOST_FALSE_CELLS
-    if not few:
-        raise ArgumentError(
-            "threshold", threshold, f"leaves too many of {total:,} empty cells in; at most 10^7 can be held"
-        )
-    empty = total - cells.size
-
-    def places(size: int) -> NDArray[np.int64]:
-        ranks = distinct_integers(empty, size, bits)
-        return ranks + np.searchsorted(cells - np.arange(cells.size), ranks, side="right")
-
-    false, extra = noise.false_cells(threshold, empty=empty, places=places, source=bits)
-    noisy = noise.add(counts, bits)
-    kept = noisy >= threshold
-    shown, values = np.concatenate((cells[kept], false)), np.concatenate((noisy[kept], extra))
-    sorting = np.argsort(shown, kind="stable")
-    return shown[sorting], values[sorting]
-
-
-def kept_keys(
-    counts: NDArray[np.int64], *, noise: CertifiedNoise, threshold: int, source: Source | None = None
-) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Return the places of the keys whose noisy counts are at least the threshold, and those counts.
-
-    Parameters
-    ----------
-    counts : array of int64
-        Counts of the keys. A key without a unit, such as a level of a category that does not occur, is never shown: it
-        may be there because of a unit that is not counted.
-    noise : CertifiedNoise
-        The noise of a key.
-    threshold : int
-        At least 1; `key_threshold` finds it.
-    source : Source, optional
-        Where the random bits come from; the operating system by default.
-
-    Notes
-    -----
-    Claim: that of `open_guarantee`, for keys in an order that does not depend on the data beyond
-    the keys that are shown; sorting what is shown by its keys gives one.
-
-    Examples
-    --------
-    >>> import ggdp
-    >>> how = {"order": 1, "support": "integer"}
-    >>> noise = ggdp.Mechanism(ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), **how)).noise
-    >>> places, noisy = kept_keys(np.array([900, 0, 500]), noise=noise, threshold=15)
-    >>> places.tolist(), bool((noisy >= 15).all())
-    ([0, 2], True)
-    """
-    bits = checked_source(source)
-    threshold = _validate.integer(threshold=threshold, at_least=1)
-    noisy = noise.add(counts, bits)
-    places = np.flatnonzero((noisy >= threshold) & (counts >= 1))
-    return places, noisy[places]

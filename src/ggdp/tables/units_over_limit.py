@@ -29,23 +29,19 @@ Where rows are counted no such number helps: a unit may lose any number of rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ggdp._rounding import rounded_up
-from ggdp.privacy import PureDP, Sensitivity
+from ggdp.privacy import Guarantee, PureDP, Sensitivity
 from ggdp.releases.mechanism_record import LEVEL
-from ggdp.tables.table_noise import LAPLACE
+from ggdp.tables.table_noise import LAPLACE, NoiseFor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ggdp.mechanisms import Mechanism
-    from ggdp.noise import Source
-    from ggdp.privacy import Guarantee
     from ggdp.tables.request import TableRequest
-    from ggdp.tables.table_noise import NoiseFor
 
 
 # Of the 5 % that an interval may miss, nearly 4 are for the noise of the cell and 1 for that of the units cut.
@@ -63,6 +59,11 @@ class CutCount(NamedTuple):
     upper: int
     allowance: int  # by how much the upper ends of the table's intervals are raised
 
+    def to_dict(self) -> dict[str, int]:
+        """Return the number as plain values; tables are numbered from 1."""
+        plain = self._asdict()
+        return {"table": plain.pop("table") + 1, "noisy_count": plain.pop("noisy"), **plain}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutPlan:
@@ -75,10 +76,6 @@ class CutPlan:
     def half_width(self) -> int:
         """Half-width of the 95 % interval of the number of units that are cut."""
         return int(self.mechanism.law.half_width(LEVEL))
-
-    def released(self, numbers: Sequence[int], source: Source) -> tuple[CutCount, ...]:
-        """Return the noisy numbers of units that are cut, one for each of the tables."""
-        return self.counts(self.mechanism.release(list(numbers), source=source).values.tolist())
 
     def counts(self, noisy: Sequence[int]) -> tuple[CutCount, ...]:
         """Return noisy numbers with their intervals and allowances."""

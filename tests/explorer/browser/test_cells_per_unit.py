@@ -105,8 +105,8 @@ def test_a_file_with_semicolons_in_another_encoding_is_read_as_it_is_declared(pa
     expect(uploaded(page, "visits.csv", visits)).to_have_text("Looking at visits.csv.")
     page.get_by_role("button", name="Look at the data").click()
     expect(page.locator("#cells-results")).to_contain_text("60 different values of patient in 120 rows")
-    expect(page.locator("#cells-equivalents")).to_contain_text("--encoding latin-1")
-    expect(page.locator("#cells-equivalents")).to_contain_text("--strict-lines")
+    expect(page.locator("#cells-code")).to_contain_text("--encoding latin-1")
+    expect(page.locator("#cells-code")).to_contain_text("--strict-lines")
     # A column that is not there is named, and nothing else of the file.
     page.locator("#cells-by").fill("country")
     page.locator("#cells-levels").fill("country=a,b")

@@ -30,7 +30,7 @@ def test_a_table_is_simulated_says_so_and_follows_its_sliders(page, served):
     page.locator("#table-epsilon-number").fill("0.05")
     expect(page.locator("#table-results .headlines")).to_contain_text("± 60")
     expect(page).to_have_url(f"{served.address}?view=table&epsilon=0.05")
-    expect(page.locator("#table-equivalents")).to_contain_text("--epsilon 0.05")
+    expect(page.locator("#table-code")).to_contain_text("--epsilon 0.05")
 
 
 @pytest.mark.exhaustive
@@ -39,7 +39,7 @@ def test_public_data_are_shown_beside_what_a_release_makes_of_them(page, served)
     page.get_by_label("Czech autoworkers, public").check()
     expect(page.locator("#table-results .origin")).to_contain_text("Edwards and Havranek")
     expect(page.locator("#table-by")).to_have_value("smoking, mental_work")
-    expect(page.locator("#table-equivalents")).to_contain_text("--by smoking,mental_work")
+    expect(page.locator("#table-code")).to_contain_text("--by smoking,mental_work")
     with page.expect_download() as waiting:
         page.get_by_role("link", name="Table (CSV)").click()
     assert sum(float(row["original_count"]) for row in rows_of(waiting)) == 1841

@@ -10,14 +10,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
+from tests.certified import certified
 
+import ggdp
 from ggdp.noise import SeededSource
+from ggdp.releases.mechanism_record import Threshold
 from ggdp.sources.spark import _java_version, quiet
+from ggdp.tables.request import TableRequest
+from ggdp.tables.table_plan import plan_request
 
 ROOT = Path(__file__).parents[3]
 # Short lives: classes are loaded without being verified again, and compiled quickly rather than well.
@@ -52,6 +58,19 @@ def cluster():
     if not _has_java():
         pytest.skip("needs Java 17 or newer")
     return started()
+
+
+def executor_task(columns, *, order=2, scale=5.0, threshold=None, nonnegative=False, **named):
+    """The work of executors for one table of these columns and levels, with noise of any law and any threshold."""
+    from ggdp.tables.executor_release import NoiseTask
+
+    noise = ggdp.Mechanism(certified(order, scale).calibration)
+    given = {"nonnegative": nonnegative, "false_cells": None if threshold is None else 1}
+    request = TableRequest([name for name, _ in columns], ggdp.PureDP(1.0), dict(columns), **given)
+    plan = plan_request(request, lambda *_: noise)
+    if threshold is not None:
+        plan = replace(plan, threshold=Threshold(value=threshold, cells=request.cells, false_cells=1))
+    return NoiseTask(plan=plan, **named)
 
 
 @functools.cache

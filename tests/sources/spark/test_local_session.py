@@ -178,8 +178,7 @@ _SCRIPT = """
 import logging, os, sys
 import pyarrow as pa
 import ggdp
-from ggdp.tables.executor_noise import NoiseTask
-from ggdp.tables.executor_release import release_cells
+from ggdp.tables.executor_release import NoiseTask, release_cells
 from ggdp.sources.spark import quiet, session
 
 assert "pyspark" not in sys.modules
@@ -203,17 +202,15 @@ class Fails:
 
 with quiet():
     counted = spark.createDataFrame(pa.table({"cell": [1], "count": [5]}))
-columns = (("k", pa.array(["a", "b", "c"])),)
-counts = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1, support="integer")
-law = {"columns": columns, "noise": ggdp.Mechanism(counts).noise, "half_width": 3}
+plan = ggdp.plan_table("k", ggdp.PureDP(1.0), {"k": ["a", "b", "c"]})
 try:
-    release_cells(counted, NoiseTask(**law, source=Fails()), "x.parquet")
+    release_cells(counted, NoiseTask(plan=plan, source=Fails()), "x.parquet")
 except Exception:
     pass
 else:
     raise AssertionError
 assert not os.listdir(".")
-release_cells(counted, NoiseTask(**law), "x.parquet")
+release_cells(counted, NoiseTask(plan=plan), "x.parquet")
 assert spark.sparkContext.getConf().get("spark.ui.enabled") == "false"
 assert logging.getLogger("SQLQueryContextLogger").filters == []
 print("done")

@@ -15,10 +15,7 @@ from ggdp.sources.spark import _java_version
 
 _SCRIPT = """
 import sys
-import pyarrow as pa
 from tests.sources.spark import cluster as spark_cluster
-from tests.certified import certified
-from ggdp.tables.executor_noise import NoiseTask
 from ggdp.tables.executor_release import release_cells
 
 master, path, reports = sys.argv[1:]
@@ -30,9 +27,8 @@ spark = spark_cluster.started(
     ("spark.speculation.quantile", "0.1"),
     ("spark.speculation.efficiency.enabled", "false"),
 )
-task = NoiseTask(
-    columns=(("k", pa.array(range(200_000))),), noise=certified(2, 5.0), half_width=7, most_files=2,
-    source=spark_cluster.Straggles(reports),
+task = spark_cluster.executor_task(
+    [("k", range(200_000))], most_files=2, source=spark_cluster.Straggles(reports)
 )
 release_cells(spark.range(0, 200_000, 7).selectExpr("id as cell", "id as count"), task, path)
 """

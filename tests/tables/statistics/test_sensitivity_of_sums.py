@@ -101,8 +101,8 @@ def moves_of(engine, request, plan, pairs, max_cells):
     for marginal, *answers in zip(query.marginals, *sides, strict=True):
         for place, group in enumerate(plan.groups):
             every = np.zeros((2, group.sums, marginal.size), dtype=np.int64)
-            for side, answer in enumerate(answers):
-                every[side][:, answer.cells] = group.steps(answer.sums[place])
+            for side, (cells, sums) in enumerate(answers):
+                every[side][:, cells] = group.steps(sums[place])
             change = (every[1] - every[0]).reshape(group.sums, PAIRS, -1)
             for number, cell in zip(*np.nonzero(change.any(axis=0)), strict=True):
                 move = change[:, number, cell]
@@ -154,8 +154,8 @@ def test_random_neighbours_have_quantiles_in_no_more_cells_than_are_paid_for(see
     moved = [0] * PAIRS
     for marginal, *answers in zip(query.marginals, *sides, strict=True):
         before, after = (
-            dict(zip(zip(found.cells.tolist(), found.steps.tolist(), strict=True), found.counts.tolist(), strict=True))
-            for found in answers
+            dict(zip(zip(cells.tolist(), steps.tolist(), strict=True), counts.tolist(), strict=True))
+            for cells, steps, counts in answers
         )
         changed = {key: after.get(key, 0) - before.get(key, 0) for key in before | after}
         changed = {key: change for key, change in changed.items() if change}

@@ -12,8 +12,7 @@ from scipy.special import gammaincc, gammaln, ndtri
 from tests.cases import some
 
 from ggdp.errors import ArgumentError
-from ggdp.tables.statistics import WeightedNoise
-from ggdp.tables.statistics.weighted_noise import MARGIN, _shares, standard_half_widths
+from ggdp.tables.statistics.weighted_noise import MARGIN, WeightedNoise, _shares, standard_half_widths
 
 LEVELS = (0.9, 0.95, 0.99718)
 ORDERS = (1.0, 1.1, 1.5, 2.0, 2.5, 3.0, 5.0, 10.0, 100.0)

@@ -4,27 +4,26 @@ With a column of units, the rows of a unit in a cell are first made one value, b
 clamped to the public range of their column and rounded to its step (`ggdp.domain.value_range`).
 
 A statistic that follows from the mean and the variance of a cell is a `MomentStatistic`: one class here, registered in
-`STATISTICS`. docs/contributing/add-a-statistic.md adds one.
+`STATISTICS`. docs/contributing/add-a-statistic.md adds one. This module is loaded for every ``--help``, so it imports
+what estimates where it is used.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 from attrs import field, frozen
 
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.sources.measures import PerUnit
-from ggdp.tables.statistics.estimates import mean_estimate, mean_parts, variance_estimate, variance_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from ggdp.noise.generalized_gaussian import Floats
+    from ggdp.sources.measures import PerUnit
     from ggdp.tables.statistics.estimates import ColumnSums, Estimate
     from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
@@ -66,6 +65,9 @@ class MomentStatistic(_ColumnStatistic, ABC):
     It is estimated from the noisy sums of its column: a pair, or a triple where `squares` is set.
     """
 
+    most: ClassVar[float]  # the largest that it can be, for values as parts of the range
+    degree: ClassVar[int] = 1  # twice the range makes it 2^degree times as large
+
     @classmethod
     @abstractmethod
     def of_moments(cls, mean: Floats, variance: Floats) -> Floats:
@@ -77,14 +79,20 @@ class MomentStatistic(_ColumnStatistic, ABC):
         """Return estimates and the ends of their intervals, for values as parts of the range; NaN for null ones."""
 
     @classmethod
-    @abstractmethod
-    def factor(cls, width: float) -> float:
-        """Return what 1 in a length of `parts` is worth, for a range of this width."""
+    def estimate(
+        cls, column: ColumnSums, bounds: tuple[float, float], noise: WeightedNoise, level: float = 0.95
+    ) -> Estimate:
+        """Return the statistic of each cell with its interval, in the unit of the column; NaN where it is null.
 
-    @classmethod
-    @abstractmethod
-    def estimate(cls, column: ColumnSums, bounds: tuple[float, float], noise: WeightedNoise) -> Estimate:
-        """Return the statistic of each cell with its 95% interval, in the unit of the column."""
+        It is that of the values clamped to the range (`bounds`) and rounded to its steps.
+        """
+        from ggdp.tables.statistics.estimates import checked_range, scale_parts
+
+        lo, hi = checked_range(bounds)
+        factor = (hi - lo) ** cls.degree
+        if not 0.0 < factor < math.inf:
+            raise ArgumentError("bounds", bounds, "must have a distance whose square fits in a 64-bit float")
+        return scale_parts(*cls.parts(column, noise, level), factor, cls.most)
 
 
 @frozen
@@ -102,6 +110,8 @@ class Mean(MomentStatistic):
     ('mean_age',)
     """
 
+    most: ClassVar[float] = 1.0
+
     @classmethod
     def of_moments(cls, mean: Floats, variance: Floats) -> Floats:  # noqa: ARG003
         """Return the mean."""
@@ -110,17 +120,18 @@ class Mean(MomentStatistic):
     @classmethod
     def parts(cls, column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[Floats, Floats, Floats]:
         """Return means, for values as parts of the range."""
+        from ggdp.tables.statistics.estimates import mean_parts
+
         return mean_parts(column, noise, level)
 
     @classmethod
-    def factor(cls, width: float) -> float:
-        """Return the width."""
-        return width
+    def estimate(
+        cls, column: ColumnSums, bounds: tuple[float, float], noise: WeightedNoise, level: float = 0.95
+    ) -> Estimate:
+        """Return the mean of each cell, which moves with the range."""
+        from ggdp.tables.statistics.estimates import place_in_range
 
-    @classmethod
-    def estimate(cls, column: ColumnSums, bounds: tuple[float, float], noise: WeightedNoise) -> Estimate:
-        """Return the mean of each cell."""
-        return mean_estimate(column, bounds, noise)
+        return place_in_range(*cls.parts(column, noise, level), bounds)
 
 
 @frozen
@@ -158,6 +169,8 @@ class Variance(MomentStatistic):
 
     squares: ClassVar[bool] = True
     meaning: ClassVar[str | None] = "A variance is the mean squared distance from the mean of the cell."
+    most: ClassVar[float] = 0.25
+    degree: ClassVar[int] = 2
 
     @classmethod
     def of_moments(cls, mean: Floats, variance: Floats) -> Floats:  # noqa: ARG003
@@ -167,17 +180,9 @@ class Variance(MomentStatistic):
     @classmethod
     def parts(cls, column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[Floats, Floats, Floats]:
         """Return variances, for values as parts of the range."""
+        from ggdp.tables.statistics.estimates import variance_parts
+
         return variance_parts(column, noise, level)
-
-    @classmethod
-    def factor(cls, width: float) -> float:
-        """Return the square of the width."""
-        return width**2
-
-    @classmethod
-    def estimate(cls, column: ColumnSums, bounds: tuple[float, float], noise: WeightedNoise) -> Estimate:
-        """Return the variance of each cell."""
-        return variance_estimate(column, bounds, noise)
 
 
 def _fractions(fractions: object) -> tuple[float, ...]:
@@ -233,13 +238,7 @@ STATISTICS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in (Mea
 
 
 def published_names(statistic: Statistic) -> tuple[str, ...]:
-    """Return the names of all published columns of a statistic: each value, then its interval.
-
-    Examples
-    --------
-    >>> published_names(Mean("age"))
-    ('mean_age', 'mean_age_lower', 'mean_age_upper')
-    """
+    """Return the names of all published columns of a statistic: each value, then its interval."""
     return tuple(name + end for name in statistic.names for end in ("", "_lower", "_upper"))
 
 
@@ -263,28 +262,11 @@ def checked_statistics(statistics: object) -> tuple[Statistic, ...]:
         given = tuple(statistics)
     for statistic in given:
         if not isinstance(statistic, Statistic):
-            raise ArgumentTypeError(
-                "statistics", statistic, 'must be statistics, such as [ggdp.Mean("age"), ggdp.Sum("income")]'
-            )
+            expected = 'must be statistics, such as [ggdp.Mean("age"), ggdp.Sum("income")]'
+            raise ArgumentTypeError("statistics", statistic, expected)
     names = [name for statistic in given for name in statistic.names]
-    for name in names:
-        if names.count(name) > 1:
-            raise ArgumentError("statistics", name, "is requested twice")
-    if sum(isinstance(statistic, Quantile) for statistic in given) > len(
-        {statistic.column for statistic in given if isinstance(statistic, Quantile)}
-    ):
-        raise ArgumentError("statistics", _twice(given), "give all quantiles of a column together, in one list")
+    drawn = [statistic.column for statistic in given if isinstance(statistic, Quantile)]
+    for asked, said in ((names, "is requested twice"), (drawn, "give all quantiles of a column together, in one list")):
+        if twice := [name for name in asked if asked.count(name) > 1]:
+            raise ArgumentError("statistics", twice[0], said)
     return tuple(given)
-
-
-def _twice(statistics: Sequence[Statistic]) -> str:
-    """Return the first column with quantiles that are not in one list."""
-    columns = [statistic.column for statistic in statistics if isinstance(statistic, Quantile)]
-    return next(column for column in columns if columns.count(column) > 1)
-
-
-def checked_per_unit(rule: object) -> PerUnit | None:
-    """Return the rule by which the rows of a unit become one value; None for the default of each statistic."""
-    if rule is None:
-        return None
-    return cast("PerUnit", _validate.choice(per_unit=rule, among=get_args(PerUnit)))

@@ -16,16 +16,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import frozen
 
 from ggdp._rounding import rounded_up
-from ggdp.calibration.grid import in_unit
+from ggdp.calibration.grid_calibration import in_unit
 from ggdp.mechanisms import Mechanism
 from ggdp.mechanisms.quantiles import QuantilePlan
-from ggdp.privacy import Sensitivity
+from ggdp.privacy import Guarantee, Sensitivity
 from ggdp.privacy.grid import Grid
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.sources.measures import Measure, SummedMeasure
@@ -34,10 +33,6 @@ from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT, SumGroup
 from ggdp.tables.table_noise import table_noise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ggdp.calibration import Calibration
-    from ggdp.privacy import Guarantee
     from ggdp.tables.request import TableRequest
 
 GRID = Grid(step=1.0 / STEPS_OF_A_UNIT)
@@ -56,9 +51,9 @@ class PlannedQuantiles(NamedTuple):
 class StatisticsPlan:
     """The groups of sums of a request, and its quantiles."""
 
-    groups: tuple[SumGroup, ...]  # the groups of sums
+    groups: tuple[SumGroup, ...]
     sensitivity: Sensitivity  # how far one unit can move the sums of all tables, in the unit of a count
-    quantiles: tuple[PlannedQuantiles, ...] = ()  # the quantiles
+    quantiles: tuple[PlannedQuantiles, ...] = ()
 
     @property
     def summed(self) -> tuple[SummedMeasure, ...]:
@@ -86,15 +81,11 @@ class StatisticsPlan:
 
     def goal_of_sums(self, goal: Guarantee) -> Guarantee:
         """Return what is left of a goal for the sums; rounded down, so the total is not above the goal."""
-        if not self.quantiles:
-            return goal
         left = -rounded_up(self._spent() - Fraction(goal.epsilon), of="epsilon")
         return replace(goal, epsilon=left)
 
     def joint(self, guarantee: Guarantee) -> Guarantee:
         """Return the guarantee of the sums and the quantiles together. Rounding: epsilon up."""
-        if not self.quantiles:
-            return guarantee
         total = rounded_up(Fraction(guarantee.epsilon) + self._spent(), of="epsilon")
         return replace(guarantee, epsilon=total)
 
@@ -121,93 +112,61 @@ def plan_statistics(request: TableRequest) -> StatisticsPlan:
         else:
             wanted.setdefault(measure, set()).add(type(statistic))
     counted = any(kinds - {Sum} for kinds in wanted.values())
-    weights = {measure: _weight(request, measure) for measure in wanted}
+    declared = {column: Fraction(repr(weight)) for column, weight in request.weights}
+    weights = {measure: declared.get(measure.column, Fraction(1)) for measure in wanted}
     most = max(weights.values(), default=Fraction(1))
     groups = []
     for measure, kinds in wanted.items():
         size = max(math.floor(STEPS_OF_A_UNIT * weights[measure] / most), 1)
         if kinds == {Sum} and counted:
-            groups.append(SumGroup(kind="sum", measure=measure, size=size, largest=_largest(request, measure)))
+            values = measure.values
+            ends = max(abs(values.offset), abs(values.offset + values.steps))
+            # The most steps that a unit moves a sum by.
+            largest = ends if request.neighbours == "add-remove" else max(ends, values.steps)
+            groups.append(SumGroup(kind="sum", measure=measure, size=size, largest=largest))
         else:
             counted = True
             squares = any(kind.squares for kind in kinds)
             groups.append(SumGroup(kind="triple" if squares else "pair", measure=measure, size=size))
-    if not groups:
-        groups.append(SumGroup(kind="count"))
-    drawn = sum((_weight(request, measure) for _, measure in quantiles), Fraction(0))
-    added = sum(weights.values(), Fraction(0)) or Fraction(1)
+    groups = groups or [SumGroup(kind="count")]
+    drawn = [declared.get(measure.column, Fraction(1)) for _, measure in quantiles]
+    total = sum(drawn) + (sum(weights.values()) or 1)
+    # Groups of one sum move as counts do. Of others, a unit that goes and one that comes can move two in one cell.
+    units = 1 if request.neighbours == "add-remove" else 2
+    moving = [request.sensitivity.moving if group.sums == 1 else units * request.cells_of_a_unit for group in groups]
+    sizes = [group.most_moved / STEPS_OF_A_UNIT for group in groups]
+    if len({group.size for group in groups}) == 1:
+        sensitivity = Sensitivity.cells(sum(moving), max(sizes), neighbours=request.neighbours)
+    else:
+        repeated = [size for size, number in zip(sizes, moving, strict=True) for _ in range(number)]
+        sensitivity = Sensitivity.box(repeated, neighbours=request.neighbours)
     return StatisticsPlan(
         groups=tuple(groups),
-        sensitivity=_sensitivity(request, groups),
+        sensitivity=sensitivity,
         quantiles=tuple(
-            _planned(request, statistic, measure, _weight(request, measure) / (drawn + added))
-            for statistic, measure in quantiles
+            _plan_quantiles(request, statistic, measure, weight / total)
+            for (statistic, measure), weight in zip(quantiles, drawn, strict=True)
         ),
     )
 
 
-def _planned(request: TableRequest, statistic: Quantile, measure: Measure, share: Fraction) -> PlannedQuantiles:
+def _plan_quantiles(request: TableRequest, statistic: Quantile, measure: Measure, share: Fraction) -> PlannedQuantiles:
     """Return how quantiles are drawn for a share of epsilon.
 
-    Claim. They cost at most `epsilon`: a unit is in at most min(M, size) cells of a table, and one that is replaced is
-    in at most min(2 M, size) with the one it replaces; each costs at most the epsilon of a cell
-    (`ggdp.mechanisms.quantiles`), which is rounded down.
+    Claim. They cost at most `epsilon`: one unit changes as many cells as counts (`TableRequest.sensitivity`), and each
+    costs at most the epsilon of a cell (`ggdp.mechanisms.quantiles`), which is rounded down.
     """
-    units = 1 if request.neighbours == "add-remove" else 2
-    most = units * (request.max_cells or 1)
-    cells = sum(most if size is None else min(most, size) for size in request.sizes)
+    cells = request.sensitivity.moving
     epsilon = rounded_up(Fraction(request.goal.epsilon) * share, of="epsilon")
     cost = epsilon / cells
     while Fraction(cost) * cells > Fraction(epsilon):
         cost = math.nextafter(cost, 0.0)
     drawn = QuantilePlan(
-        fractions=statistic.exact_fractions,
-        steps=measure.values.steps,
-        epsilon=cost,
-        neighbours=request.neighbours,
+        fractions=statistic.exact_fractions, steps=measure.values.steps, epsilon=cost, neighbours=request.neighbours
     )
     return PlannedQuantiles(statistic, measure, epsilon, drawn)
 
 
-def _sensitivity(request: TableRequest, groups: Sequence[SumGroup]) -> Sensitivity:
-    """Return how far one unit can move the sums of all tables, in the unit of a count."""
-    units = 1 if request.neighbours == "add-remove" else 2
-    moved = [
-        (group.most_moved, sum(group.moving(request.max_cells or 1, size, units) for size in request.sizes))
-        for group in groups
-    ]
-    if len({group.size for group in groups}) == 1:
-        steps, number = max(steps for steps, _ in moved), sum(number for _, number in moved)
-        return Sensitivity.cells(number, steps / STEPS_OF_A_UNIT, neighbours=request.neighbours)
-    sizes = [steps / STEPS_OF_A_UNIT for steps, number in moved for _ in range(number)]
-    return Sensitivity.box(sizes, neighbours=request.neighbours)
-
-
 def statistics_mechanism(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Mechanism:
-    """Return a mechanism with the noise of sums."""
-    return Mechanism(statistics_noise(goal, sensitivity, order))
-
-
-@lru_cache(maxsize=64)
-def statistics_noise(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Calibration:
-    """Return noise for sums of a sensitivity, of the best order if none is given, on the grid of all sums.
-
-    Examples
-    --------
-    >>> import ggdp
-    >>> noise = statistics_noise(ggdp.PureDP(1.0), ggdp.Sensitivity.cells(1, 1.0), None)
-    >>> noise.order, noise.scale
-    (1.0, 1.0)
-    """
-    return in_unit(table_noise(goal, GRID.sensitivity(sensitivity), order), sensitivity, GRID)
-
-
-def _weight(request: TableRequest, measure: Measure) -> Fraction:
-    return Fraction(repr(dict(request.weights).get(measure.column, 1.0)))
-
-
-def _largest(request: TableRequest, measure: Measure) -> int:
-    """Return the most steps that a unit moves a sum by."""
-    values = measure.values
-    ends = max(abs(values.offset), abs(values.offset + values.steps))
-    return ends if request.neighbours == "add-remove" else max(ends, values.steps)
+    """Return noise for sums of a sensitivity, of the best order if none is given, on the grid of all sums."""
+    return Mechanism(in_unit(table_noise(goal, GRID.sensitivity(sensitivity), order), sensitivity, GRID))

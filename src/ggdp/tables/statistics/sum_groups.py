@@ -43,17 +43,14 @@ the same move of one (docs/explanation/theory/statistics.md), group by group.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ggdp.sources.measures import CellSums, Measure
-
-GroupKind: TypeAlias = Literal["count", "sum", "pair", "triple"]
 
 # Rounding adds at most two of them to what a unit moves: a share of 2e-6.
 STEPS_OF_A_UNIT = 1 << 20
@@ -66,7 +63,7 @@ _ROUNDED = 2
 class SumGroup:
     """A group of sums."""
 
-    kind: GroupKind  # what a unit adds
+    kind: Literal["count", "sum", "pair", "triple"]  # what a unit adds
     measure: Measure | None = None  # the value that is added up; None for a count
     size: int = STEPS_OF_A_UNIT  # W, in steps
     largest: int = 0  # R, for a sum
@@ -77,41 +74,31 @@ class SumGroup:
         return {"count": 1, "sum": 1, "pair": 3, "triple": 4}[self.kind]
 
     @property
+    def counts_units(self) -> bool:
+        """Whether the sums of a cell add up to its number of units, times the size."""
+        return self.kind != "sum"
+
+    @property
     def most_moved(self) -> int:
         """Most that a unit moves the sums, in steps, in the l_1 norm."""
         return self.size + (_ROUNDED if self.kind == "triple" else 0)
 
-    @property
-    def unit(self) -> float:
-        """What one unit adds in all, in the unit of a count."""
-        return self.size / STEPS_OF_A_UNIT
-
-    def moving(self, cells: int, size: int | None, units: int) -> int:
-        """Return how many groups of a table this many units move, each in at most `cells` of its `size` cells."""
-        if self.sums == 1:
-            return units * cells if size is None else min(units * cells, size)
-        # A unit that goes and one that comes can be in the same cell.
-        return units * (cells if size is None else min(cells, size))
-
     def steps(self, found: CellSums) -> NDArray[np.int64]:
         """Return the sums of each cell, in steps: an array of as many rows as there are sums."""
         w = self.size
-        if self.kind == "count":
+        if self.kind == "count" or self.measure is None:
             exact = [w * found.units]
         elif self.kind == "sum":
-            assert self.measure is not None
             exact = [w * (found.first + self.measure.values.offset * found.known) // self.largest]
         else:
-            assert self.measure is not None
             n = self.measure.values.steps
             missing, known = w * (found.units - found.known), w * found.known
             if self.kind == "pair":
                 high = w * found.first // n
                 exact = [missing, known - high, high]
             else:
-                square = n * n
-                low = w * (square * found.known - 2 * n * found.first + found.second) // square
-                high = w * found.second // square
+                low = w * (n * n * found.known - 2 * n * found.first + found.second) // (n * n)
+                high = w * found.second // (n * n)
                 exact = [missing, low, known - low - high, high]
         clamped = [np.clip(sums, -_LARGEST, _LARGEST) for sums in exact]
         return np.array(clamped, dtype=np.int64).reshape(self.sums, -1)

@@ -18,16 +18,7 @@ def upgrade() -> None:
         sa.Column("format", sa.Integer, nullable=False),
         *(
             sa.Column(name, sa.Text, nullable=False)
-            for name in (
-                "created",
-                "epsilon",
-                "delta",
-                "neighbours",
-                "unit",
-                "accounting",
-                "parameters",
-                "analysts",
-            )
+            for name in ("created", "epsilon", "delta", "neighbours", "unit", "accounting", "parameters", "analysts")
         ),
         sa.Column("head_number", sa.Integer, nullable=False),
         sa.Column("head_hash", sa.Text, nullable=False),

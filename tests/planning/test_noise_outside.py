@@ -7,8 +7,7 @@ import pytest
 
 import ggdp
 from ggdp.errors import ArgumentError
-from ggdp.planning.measures import Measure
-from ggdp.planning.order_plan import _staircases, _truncated, noise_outside
+from ggdp.planning.error_measures import Measure, _staircases, _truncated, noise_outside
 
 ONE = ggdp.Sensitivity.histogram()
 RMSE, MEAN_ABS = Measure(name="rmse"), Measure(name="mean-abs")

@@ -16,27 +16,12 @@ if TYPE_CHECKING:
     from ggdp.ledger.ledger import WhatIf
 
 
-# The smallest delta that is drawn.
-LEAST_DELTA = 1e-12
-# The most further releases that are drawn.
-MOST_FURTHER = 12
+# The smallest delta, and the most further releases that are drawn.
+LEAST_DELTA, MOST_FURTHER = 1e-12, 12
 
 
 def plot_composition(composition: Composition) -> Figure:
-    """Return a figure of delta against epsilon: both bounds of the total, the plain sum, and each part alone.
-
-    Parameters
-    ----------
-    composition : Composition
-        What `ggdp.compose` returned.
-
-    Examples
-    --------
-    >>> import ggdp
-    >>> total = ggdp.compose([(ggdp.PureDP(0.1), 12), ggdp.ApproxDP(0.5, 1e-7)])
-    >>> plot_composition(total).axes[0].get_yscale()
-    'log'
-    """
+    """Return a figure of delta against epsilon: both bounds of the total, the plain sum, and each part alone."""
     required(Composition, composition=composition)
     figure, (axes,) = new_figure(COLUMN_WIDTH, 3.3)
     basic = composition.basic
@@ -63,45 +48,28 @@ def plot_composition(composition: Composition) -> Figure:
 
 def _curve(total: TotalLoss, end: float, points: int) -> tuple[list[float], list[float], list[float]]:
     """Return epsilons from 0 up to `end`, with both bounds of delta, as far as it is drawn."""
-    epsilons, lower, upper = [], [], []
+    found = []
     for k in range(points):
         # Closer together at the left, where single releases are.
         epsilon = end * (k / (points - 1)) ** 1.5
-        below, above = total.rough_delta(epsilon)
-        epsilons.append(epsilon)
-        lower.append(max(below, LEAST_DELTA**2))
-        upper.append(max(above, LEAST_DELTA**2))
+        below, above = total.delta(epsilon, refine=False)
+        found.append((epsilon, max(below, LEAST_DELTA**2), max(above, LEAST_DELTA**2)))
         if above < LEAST_DELTA:
             break
+    epsilons, lower, upper = map(list, zip(*found, strict=True))
     return epsilons, lower, upper
 
 
 def plot_burn_down(ledger: Ledger, *, what_if: WhatIf | None = None) -> Figure:
-    """Return a figure, as wide as a column of print, of the epsilon that is left after each entry.
+    """Return a figure of the epsilon that is left after each entry; further releases are a dashed line.
 
     With accounting by Renyi divergences it is what the epsilon of the budget has above the least that would have
     allowed the releases; with reserved laws, the uses that are left.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        The ledger.
-    what_if : WhatIf, optional
-        Further releases, drawn as a dashed line: what `Ledger.what_if` returned. At most 12 of them.
-
-    Examples
-    --------
-    >>> import ggdp, tempfile
-    >>> ledger = ggdp.Ledger.create(tempfile.mkdtemp() + "/people.ledger", ggdp.PureDP(1.0))
-    >>> entry = ledger.charge(ggdp.PureDP(0.25, "add-remove"))
-    >>> plot_burn_down(ledger).axes[0].get_ylabel()
-    'epsilon left'
     """
     left = ledger.burn_down()
     figure, (axes,) = new_figure(COLUMN_WIDTH, 2.4)
     from matplotlib.ticker import MaxNLocator
 
-    reserved = ledger.accounting == "reserved"
     axes.step(range(len(left)), left, where="post", color=BLUE, linewidth=1.3)
     axes.plot([len(left) - 1], [left[-1]], marker="o", markersize=4.0, color=BLUE)
     axes.axhline(0.0, color=FAINT, linewidth=0.8)
@@ -116,5 +84,6 @@ def plot_burn_down(ledger: Ledger, *, what_if: WhatIf | None = None) -> Figure:
     axes.set_xlim(0, 1.02 * max(len(left) - 2 + max(len(further), 1), 1))
     axes.set_ylim(bottom=0.0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    label(axes, "entries", "uses left" if reserved else "epsilon left", f"Budget ({ledger.unit}): {ledger.budget}")
+    kept = "uses left" if ledger.accounting == "reserved" else "epsilon left"
+    label(axes, "entries", kept, f"Budget ({ledger.unit}): {ledger.budget}")
     return figure

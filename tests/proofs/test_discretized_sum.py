@@ -12,8 +12,8 @@ import pytest
 from flint import arb, ctx
 
 from ggdp._balls import lower_float, upper_float
-from ggdp.accounting.fourier_totals import laid_sum
-from ggdp.accounting.totals import planned_sum
+from ggdp.accounting.fourier_totals import discretize_sum
+from ggdp.accounting.totals import plan_sum
 from ggdp.calibration.loss_grids import plan_total, sample_losses
 from ggdp.errors import ArgumentError, CertificateError
 from ggdp.proofs import NoiseLaw
@@ -53,15 +53,15 @@ def exact_delta(epsilon: float) -> mpmath.mpf:
 
 
 def layout_for(losses: list[CountedLoss], epsilon: float) -> SumLayout:
-    samples = sample_losses([(counted.loss, counted.count) for counted in losses])
+    samples = sample_losses(losses)
     assert samples is not None
-    found = planned_sum(losses, samples, epsilon)
+    found = plan_sum(losses, samples, epsilon)
     assert found is not None
     return found
 
 
 def bounds(losses: list[CountedLoss], layout: SumLayout, epsilon: float) -> tuple[float, float]:
-    total = laid_sum(losses, layout)
+    total = discretize_sum(losses, layout)
     below, above = delta_below(total, arb(epsilon), 0.0), delta_above(total, arb(epsilon))
     return max(lower_float(below), 0.0), upper_float(above)
 
@@ -75,11 +75,10 @@ def test_the_exact_delta_lies_between_bounds_that_are_close(epsilon: float) -> N
 
 def added_one_by_one(losses: list[CountedLoss], epsilon: float) -> tuple[float, float]:
     """Bounds of delta by a sum of losses that are laid one by one."""
-    pairs = [(counted.loss, counted.count) for counted in losses]
-    samples = sample_losses(pairs)
+    samples = sample_losses(losses)
     assert samples is not None
-    plan = plan_total(pairs, samples, epsilon, finer=0.3)
-    total = total_loss(plan.parts, tilt=plan.tilt, tail=plan.tail, points=plan.points)
+    plan = plan_total(losses, samples, epsilon, finer=0.3)
+    total = total_loss(losses, plan)
     lower = max(lower_float(delta_below(total, arb(epsilon), s)) for s in smoothings(total))
     return max(lower, 0.0), upper_float(delta_above(total, arb(epsilon)))
 
@@ -204,7 +203,7 @@ def test_the_weights_are_those_of_a_law_that_is_split_once(losses: list[CountedL
     """The masses add up to 1, and so do masses times e^(-loss), which a split keeps."""
     # A low tilt, so that both ends of the law are seen.
     layout = replace(layout_for(losses, 0.5), tilt=0.5)
-    total = laid_sum(losses, layout)
+    total = discretize_sum(losses, layout)
     unit, (mass, reverse) = total.slack.excess, (arb(0), arb(0))
     for j, weight in enumerate(total.weights.coeffs()):
         place = (total.low + j) * arb(total.step)
@@ -223,7 +222,7 @@ def test_the_weights_are_exact_up_to_their_excess() -> None:
     losses = [noise(2.0, 12.0, 40)]
     layout = layout_for(losses, 1.0)
     layout = replace(layout, step=0.05, low=math.floor(layout.low * layout.step / 0.05), points=200)
-    total = laid_sum(losses, layout)
+    total = discretize_sum(losses, layout)
     with mpmath.workdps(25):
         mean, variance, h = mpmath.mpf(40) / 144, mpmath.mpf(80) / 144, mpmath.mpf(0.05)
         checked = 0
@@ -246,15 +245,15 @@ def test_the_weights_are_exact_up_to_their_excess() -> None:
 
 def test_a_sum_of_atoms_alone_has_no_plan() -> None:
     losses = [noise(1.0, 30.0, 1000), CountedLoss(ResponseLoss(0.1, 0.0), 1000)]
-    samples = sample_losses([(counted.loss, counted.count) for counted in losses])
+    samples = sample_losses(losses)
     assert samples is not None
-    assert planned_sum(losses, samples, 1.0) is None
+    assert plan_sum(losses, samples, 1.0) is None
 
 
 def test_atoms_laid_at_once_are_refused_since_they_do_not_vanish_at_high_frequencies() -> None:
     layout = layout_for(GAUSSIAN, 1.0)
     with pytest.raises(CertificateError, match="does not fit"):
-        laid_sum([noise(1.0, 12.0, 40), GAUSSIAN[1]], layout)
+        discretize_sum([noise(1.0, 12.0, 40), GAUSSIAN[1]], layout)
 
 
 def test_a_width_that_would_be_rounded_is_refused() -> None:
@@ -262,7 +261,7 @@ def test_a_width_that_would_be_rounded_is_refused() -> None:
     layout = layout_for(GAUSSIAN, 1.0)
     rounded = replace(layout, widths=(0.1 / 3.0,) * len(GAUSSIAN))
     with pytest.raises(CertificateError, match="without rounding"):
-        laid_sum(GAUSSIAN, rounded)
+        discretize_sum(GAUSSIAN, rounded)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.flat import renyi_of_shift
 
 from ggdp._balls import BALLS, working_precision
 from ggdp.accounting import renyi as module
-from ggdp.accounting.renyi import height, tilted_integral, tilted_sum
+from ggdp.accounting.renyi import height, weight_integral, weight_sum
 
 # Orders of divergences of a Renyi ledger with a budget of 0.001.
 LARGE = (17485.0, 60604.0, 317900.0)
@@ -40,7 +40,7 @@ def test_blocks_hold_the_sum_term_by_term(p, b, D, alpha, low, many):
         top = max(
             float(height(arb(p), arb(D) / arb(b), arb(alpha), arb(k) / arb(b))) for k in range(low, low + many + 1)
         )
-        found = tilted_sum(p, b, D, arb(alpha), low, low + many, top)
+        found = weight_sum(p, b, D, arb(alpha), low, low + many, top)
         assert found.overlaps(exact)
         # A term is e^height: digits before the point of its height are lost after it.
         if abs(top) < 1e12:
@@ -62,7 +62,7 @@ def test_what_a_polynomial_leaves_out_is_in_the_ball(monkeypatch):
     with BALLS, working_precision(96):
         for p in (1.5, 2.5, 3.0):
             exact = plain_sum(p, 400.0, 1, arb(50), 100, 900)
-            found = tilted_sum(p, 400.0, 1, arb(50), 100, 900, 0.0)
+            found = weight_sum(p, 400.0, 1, arb(50), 100, 900, 0.0)
             assert found.overlaps(exact)
             assert found.rel_accuracy_bits() < exact.rel_accuracy_bits() - 20
 
@@ -72,7 +72,7 @@ def test_an_integral_is_that_of_a_normal_density_at_order_2():
     with BALLS, working_precision(128):
         for d, a in ((0.5, 3), (1e-4, 40_000), (2.0, 9)):
             shift, top = (arb(a) - 1) * arb(d), arb(a) * (arb(a) - 1) * arb(d) ** 2
-            found = tilted_integral(2.0, arb(d), arb(a), 0.25, 60.0, float(top))
+            found = weight_integral(2.0, arb(d), arb(a), 0.25, 60.0, float(top))
             exact = top.exp() * arb.pi().sqrt() / 2 * ((60 - shift).erf() + (shift - 0.25).erf())
             assert found.overlaps(exact)
             assert found.rel_accuracy_bits() > 60

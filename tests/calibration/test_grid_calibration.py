@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import ggdp
-from ggdp.calibration.grid import on_grid
+from ggdp.calibration.grid_calibration import on_grid
 from ggdp.errors import ArgumentError, CertificateError, UnprovedError
-from ggdp.privacy import Grid
+from ggdp.privacy.grid import Grid
 
 APPROXIMATE = ggdp.ApproxDP(1.0, 1e-6)
 TENTHS = ggdp.Sensitivity.disjoint(0.3)

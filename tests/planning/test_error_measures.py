@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from ggdp.noise import GeneralizedGaussian, IntegerGeneralizedGaussian
-from ggdp.planning import measures
-from ggdp.planning.measures import expected_maximum
+from ggdp.planning import error_measures
+from ggdp.planning.error_measures import expected_maximum
 
 
 @pytest.mark.parametrize("cells", [1, 2, 10, 1000])
@@ -53,7 +53,7 @@ def test_the_sum_over_the_integers_agrees_with_mpmath(order, scale, cells):
 
 @pytest.mark.parametrize("order", [1.0, 2.0, 50.0])
 def test_wide_noise_on_the_integers_passes_into_that_on_the_reals(order):
-    scale = measures.WIDE
+    scale = error_measures.WIDE
     summed = expected_maximum(order, scale, 1000, "integer")
     assert summed == pytest.approx(expected_maximum(order, math.nextafter(scale, math.inf), 1000, "integer"), rel=1e-6)
 

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggdp._rounding import rounded_text
 from ggdp.errors import ArgumentError
 from ggdp.noise.generalized_gaussian import GeneralizedGaussian
 from ggdp.noise.integer_law import IntegerGeneralizedGaussian
 from ggdp.planning import Plan
+from ggdp.planning.error_measures import Measure
 from ggdp.plots import style
 from ggdp.privacy.beliefs import belief
 from ggdp.proofs.noise_law import NoiseLaw
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from ggdp.privacy import Guarantee
 
 
 LEVEL = 0.95
-# The most points that a curve has.
-_POINTS = 241
+PLUS_MINUS = Measure(name="quantile", level=LEVEL)
 
 
 def plot_noise(laws: Sequence[NoiseLaw], names: Sequence[str], *, unit: str = "unit of the query") -> Figure:
@@ -52,8 +51,16 @@ def plot_noise(laws: Sequence[NoiseLaw], names: Sequence[str], *, unit: str = "u
     drawn = style.items(NoiseLaw, laws=laws)
     if not drawn or len({law.support for law in drawn}) > 1 or any(law.bounding for law in drawn):
         raise ArgumentError("laws", len(drawn), "must be at least one law, all on one support and without bounds")
-    x = law_points(drawn)
     integer = drawn[0].support == "integer"
+    # As far as nearly all of the widest law goes, at 241 points at most.
+    end = max(map(Measure(name="quantile", level=0.998).of, drawn))
+    x = np.linspace(-end, end, 241)
+    if integer:
+        # A few numbers next to 0 even if noise is rare; of many numbers every second or third and so on, and always 0.
+        end = max(end, 3.0)
+        stride = int(2 * end) // 241 + 1 if 2 * end + 1 > 241 else 1
+        most = int(end) // stride
+        x = stride * np.arange(-most, most + 1, dtype=np.float64)
     # So few whole numbers that each is a step of its own.
     stepped: dict[str, Any] = {"drawstyle": "steps-mid"} if integer and len(x) <= 61 else {}
     figure, (axes,) = style.new_figure(style.COLUMN_WIDTH, 2.7)
@@ -62,10 +69,9 @@ def plot_noise(laws: Sequence[NoiseLaw], names: Sequence[str], *, unit: str = "u
     axes.set_position((0.16, 0.165, 0.82, 0.81))
     for number, (law, name) in enumerate(zip(drawn, names, strict=True)):
         style.curve(axes, x, _density(law, x), number, name, **stepped)
-    half = _half_width(drawn[0])
-    inside = np.abs(x) <= half
+    inside = x[np.abs(x) <= PLUS_MINUS.of(drawn[0])]
     shade: dict[str, Any] = {"step": "mid"} if stepped else {}
-    axes.fill_between(x[inside], _density(drawn[0], x[inside]), color=style.BLUE, alpha=0.14, linewidth=0.0, **shade)
+    axes.fill_between(inside, _density(drawn[0], inside), color=style.BLUE, alpha=0.14, linewidth=0.0, **shade)
     axes.set_ylim(bottom=0.0)
     axes.margins(x=0.0)
     style.label(axes, f"noise ({unit})", "probability" if integer else f"density (per {unit})")
@@ -73,34 +79,10 @@ def plot_noise(laws: Sequence[NoiseLaw], names: Sequence[str], *, unit: str = "u
     return figure
 
 
-def law_points(laws: Sequence[NoiseLaw]) -> NDArray[np.float64]:
-    """Return the places that laws are drawn at: as far as nearly all of the widest goes, whole numbers on the integers.
-
-    Examples
-    --------
-    >>> law_points([NoiseLaw(order=2.0, scale=2.0, support="integer")])[[0, -1]].tolist()
-    [-4.0, 4.0]
-    """
-    end = max(_half_width(law, 0.998) for law in laws)
-    if laws[0].support == "real":
-        return np.linspace(-end, end, _POINTS)
-    # A few numbers next to 0 even if noise is rare; of many numbers every second or third and so on, and always 0.
-    end = max(end, 3.0)
-    stride = max(1, int(2 * end) // _POINTS + 1) if 2 * end + 1 > _POINTS else 1
-    most = int(end) // stride
-    return stride * np.arange(-most, most + 1, dtype=np.float64)
-
-
 def _density(law: NoiseLaw, x: NDArray[np.float64]) -> NDArray[np.float64]:
     if law.support == "real":
         return np.asarray(GeneralizedGaussian(order=law.order, scale=law.scale).pdf(x))
     return np.asarray(IntegerGeneralizedGaussian(order=law.order, scale=law.scale).pmf(x.astype(np.int64)))
-
-
-def _half_width(law: NoiseLaw, level: float = LEVEL) -> float:
-    if law.support == "real":
-        return float(GeneralizedGaussian(order=law.order, scale=law.scale).half_width(level))
-    return float(IntegerGeneralizedGaussian(order=law.order, scale=law.scale).ppf((1.0 + level) / 2.0))
 
 
 def plot_plan(plan: Plan, *, unit: str = "unit of the query") -> Figure:
@@ -147,10 +129,9 @@ def plot_plan(plan: Plan, *, unit: str = "unit of the query") -> Figure:
     least, top = min(error for _, error in marked), 1.6 * max(error for _, error in marked)
     span = (min(top, 1.04 * max(errors)) - least) or 1.0
     axes.set_ylim(least - 0.12 * span, least + span)
-    title = str(plan.measure)
-    style.label(
-        axes, "order of the noise", f"error ({unit})", f"{title[0].upper()}{title[1:]}\n{plan.calibration.goal}"
-    )
+    measure = str(plan.measure)
+    title = f"{measure[0].upper()}{measure[1:]}\n{plan.calibration.goal}"
+    style.label(axes, "order of the noise", f"error ({unit})", title)
     style.show_legend(axes, loc="best", handletextpad=0.3, handlelength=1.2)
     return figure
 
@@ -185,12 +166,10 @@ def plot_beliefs(guarantee: Guarantee, priors: Sequence[float] = (0.01, 0.1, 0.5
     style.curve(axes, prior, highest, 0, "at most, after the release")
     style.curve(axes, prior, lowest, 2, "at least, after the release")
     axes.plot([0, 100], [0, 100], color=style.BLACK, linewidth=0.8, linestyle=(0, (2, 2)), label="nothing learned")
-    marked = [belief(guarantee, one) for one in priors]
-    before, after = ([100.0 * getattr(one, name) for one in marked] for name in ("prior", "highest"))
-    axes.plot(before, after, "o", markersize=5.0, color=style.VERMILION, clip_on=False, zorder=4)
-    axes.set_xlim(0.0, 100.0)
-    axes.set_ylim(0.0, 100.0)
-    axes.set_aspect("equal")
+    highest_marked = [100.0 * belief(guarantee, one).highest for one in priors]
+    before = [100.0 * one for one in priors]
+    axes.plot(before, highest_marked, "o", markersize=5.0, color=style.VERMILION, clip_on=False, zorder=4)
+    axes.set(xlim=(0.0, 100.0), ylim=(0.0, 100.0), aspect="equal")
     style.label(axes, "belief before the release (%)", "belief after it (%)")
     style.show_legend(axes, loc="lower right", handlelength=1.8)
     return figure

@@ -18,22 +18,19 @@ References
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import partial
 
-from ggdp.calibration.calibration import Calibration, question_in_steps
-from ggdp.calibration.least_scale import calibrate
+from ggdp._work import within
+from ggdp.calibration.calibration import Calibration, calibration_of, question_in_steps
+from ggdp.calibration.least_scale import MOST_WORK, least_proposal
 from ggdp.calibration.paper import formula_calibration
-from ggdp.calibration.scale_for_absolute_losses import absolute_sum_excess
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError, UnprovedError
+from ggdp.privacy import Sensitivity
 from ggdp.privacy.grid import Grid
-from ggdp.proofs.noise_law import NoiseLaw
-from ggdp.proofs.several_coordinates import AbsoluteSumDelta
-
-if TYPE_CHECKING:
-    from ggdp.privacy import Sensitivity
-    from ggdp.proofs.worst_case import Question, Requirement
+from ggdp.proofs.worst_case import Question
 
 GRID_NOTE = "upper bound: on the grid the joint norm of the change is not used"
 
@@ -85,16 +82,13 @@ def on_grid(calibration: Calibration, grid: Grid | None = None) -> Calibration:
         grid = Grid.of(calibration.sensitivity)
     elif not isinstance(grid, Grid):
         raise ArgumentTypeError("grid", grid, "must be a Grid, such as Grid(step=2**-10)")
-    question = question_in_steps(
-        calibration.goal,
-        calibration.sensitivity,
-        calibration.order,
-        calibration.bounds,
-        calibration.bounding,
-        grid,
-    )
+    question = question_in_steps(calibration.question, grid)
     try:
-        steps = _paper(calibration, grid, question) if calibration.method != "tight" else _tight(question)
+        if calibration.method == "tight":
+            least = within(MOST_WORK, partial(least_proposal, question))
+            steps = calibration_of(question, *least, method="tight")
+        else:
+            steps = _paper(calibration, grid, question)
     except UnprovedError:
         # Everything else that is not proved was refused on the reals already.
         raise UnprovedError(
@@ -111,10 +105,7 @@ def in_unit(
 ) -> Calibration:
     """Return a calibration of integer noise in steps of a grid, read in the unit of the data.
 
-    Raises
-    ------
-    CertificateError
-        If the steps are not those of the sensitivity and the grid.
+    A CertificateError is raised if the steps are not those of the sensitivity and the grid.
     """
     notes = steps.notes
     if sensitivity.joint is not None and steps.certificate.bound.ignores_joint:
@@ -131,17 +122,6 @@ def in_unit(
     )
 
 
-def _tight(question: Question) -> Calibration:
-    return calibrate(
-        question.goal,
-        question.sensitivity,
-        order=question.order,
-        support="integer",
-        bounds=question.bounds,
-        bounding=question.bounding,
-    )
-
-
 def _paper(ideal: Calibration, grid: Grid, question: Question) -> Calibration:
     """Return the paper's scale in steps, made wider as the sensitivity is, if it is proved on the integers."""
     pairs = [*zip(question.sensitivity.sizes, ideal.sensitivity.sizes, strict=True)]
@@ -151,22 +131,9 @@ def _paper(ideal: Calibration, grid: Grid, question: Question) -> Calibration:
     wider = max(Fraction(steps) * step / Fraction(size) for steps, size in pairs)
     scale = float(Fraction(ideal.scale) / step * wider)
     for requirement in question.requirements():
-        if _far_off(requirement, question.order, scale):
-            continue
-        try:
+        with suppress(UnattainableError):
             return formula_calibration(question, requirement, scale, method=ideal.method)
-        except UnattainableError:
-            continue
     raise UnattainableError(
         f"on the grid the paper's scale {scale * grid.step!r} of order {question.order!r} is not proved to keep "
         f"{question.goal}; use method = 'tight'"
     )
-
-
-def _far_off(requirement: Requirement, order: float, scale: float) -> bool:
-    """Return whether a convolution that takes many seconds would miss its target by far, as estimated in floats."""
-    bound = requirement.bound
-    if not isinstance(bound, AbsoluteSumDelta):
-        return False
-    law = NoiseLaw(order=order, scale=scale, support="integer")
-    return absolute_sum_excess(bound, law, requirement.target) > 0.01

@@ -1,0 +1,196 @@
+"""Release: one private release of a file, after a confirmation that says what it spends.
+
+Nothing here is released because something has changed: an offer is made on a click, and carried out on another one in
+the dialog that shows it (`ggdp.explorer.releasing`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from pathlib import PurePath
+from typing import Any
+
+from attrs import frozen
+from htmltools import Tag, TagChild, TagList, tags
+from shiny import reactive, ui
+
+from ggdp.errors import GgdpError
+from ggdp.explorer import settings as fields
+from ggdp.explorer import typed_table, view
+from ggdp.explorer.releasing import Asked, Offer, make_offer, publish
+from ggdp.explorer.uploads import Source, file_form, require_source, serve_file_form
+from ggdp.explorer.views.budget_view import without_password
+from ggdp.explorer.wording import message_of
+from ggdp.explorer.workers import StoppedError
+
+_NEIGHBOURS = {"add-remove": "differ by one added or removed", "replace-one": "differ by one replaced"}
+_NEGATIVE = {"no": "published as they are", "yes": "published as 0"}
+_STOPPED = "The release was stopped before its end. If the ledger has a new entry, that charge stays"
+
+
+@frozen(kw_only=True)
+class ReleaseSettings(typed_table.FileFields, typed_table.TableFields):
+    """A table, its goal, and how it is published."""
+
+    neighbours: str = fields.choice("add-remove", "replace-one")
+    order: str = fields.text("auto")
+    negative: str = fields.choice("no", "yes")
+    analyst: str = fields.text()
+
+
+def _inputs(settings: ReleaseSettings) -> list[TagChild]:
+    neighbours = view.choices(settings, "neighbours", "Neighbouring tables", _NEIGHBOURS)
+    negative = view.choices(settings, "negative", "Negative counts are", _NEGATIVE)
+    statistics = typed_table.text_inputs(settings, "statistics", "ranges")
+    order, analyst = typed_table.text_inputs(settings, "order", "analyst")
+    return [
+        *file_form(settings),
+        typed_table.columns_form(settings),
+        view.group("Statistics", *statistics, opened=bool(settings.statistics)),
+        view.group("Units", *typed_table.units_form(settings), opened=bool(settings.unit or settings.unit_name)),
+        view.group("Privacy", *typed_table.privacy_form(settings), neighbours),
+        view.group("More", order, negative, analyst, opened=False),
+        ui.input_action_button("ask", "Release ...", class_="btn-primary"),
+        tags.p("A dialog says what it spends before anything is released.", class_="hint"),
+    ]
+
+
+def _serve(visit: view.Visit[ReleaseSettings]) -> None:
+    inputs, session, shared = visit.inputs, visit.session, visit.shared
+    serve_file_form(session, shared)
+    typed_table.share_inputs(visit, ReleaseSettings())
+    # The offer in the dialog, which the first click takes away; what was released; what went wrong; what is going on.
+    pending: reactive.Value[Offer | None] = reactive.Value(None)
+    published: reactive.Value[view.Results | None] = reactive.Value(None)
+    problem: reactive.Value[str | None] = reactive.Value(None)
+    releasing: reactive.Value[bool] = reactive.Value(False)
+    running: set[asyncio.Task[None]] = set()
+    # The file that was asked about: another upload must not free its memory before it is read.
+    kept: dict[str, Source] = {}
+
+    @reactive.calc
+    @reactive.event(inputs.ask)
+    def arguments() -> tuple[Any, ...]:
+        source, found = require_source(shared), visit.require_settings()
+        kept["asked"] = source
+        asked = Asked(
+            table=found.typed(shared.domain),
+            path=str(source.path),
+            name=source.name,
+            ledger=shared.ledger,
+            analyst=found.analyst.strip() or None,
+            click=inputs.ask(),
+        )
+        return (asked,)
+
+    offered = view.Background(visit, make_offer, arguments)
+
+    @reactive.effect
+    @reactive.event(inputs.ask)
+    def _ask_again() -> None:
+        problem.set(None)
+
+    def button(words: str, offer: Offer, answer: str, kind: str, **more: str) -> Tag:
+        named = {"data_answer": session.ns(answer), "data_number": str(offer.number)}
+        return tags.button(words, type="button", class_=f"btn btn-{kind}", **more, **named)
+
+    @reactive.effect
+    async def _open_dialog() -> None:
+        found = offered.result()
+        if found is None:
+            return
+        offer = shared.confirmations.register(found)
+        pending.set(None if offer.refusal is not None else offer)
+        fits = offer.refusal is None
+        buttons = [button("Cancel" if fits else "Close", offer, "cancel", "default", data_cancel="", autofocus="")]
+        if fits:
+            buttons.append(button(f"Release and spend {offer.cost}", offer, "confirm", "danger"))
+        dialog = tags.div(offer.html, tags.div(*buttons, class_="buttons"))
+        await session.send_custom_message("dialog", {"html": str(dialog)})
+
+    @reactive.effect
+    @reactive.event(inputs.cancel)
+    def _cancel() -> None:
+        pending.set(None)
+
+    @reactive.effect
+    @reactive.event(inputs.confirm)
+    def _confirm() -> None:
+        offer = pending()
+        if offer is None or offer.number != inputs.confirm():
+            # A second click, or a dialog that another one has replaced.
+            return
+        pending.set(None)
+        releasing.set(True)
+        problem.set(None)
+        task = asyncio.create_task(release(offer, kept["asked"]))
+        # It goes on if the page is closed: it may be charged already.
+        running.add(task)
+        task.add_done_callback(running.discard)
+
+    async def release(offer: Offer, source: Source) -> None:
+        found, wrong = None, None
+        try:
+            with source.hold(), shared.confirmations.accept(offer):
+                found = await shared.long.run(publish, offer)
+        except StoppedError as stopped:
+            wrong = f"{message_of(stopped)}. {_STOPPED}"
+        except GgdpError as refused:
+            wrong = message_of(refused)
+        except Exception:  # its text might quote the data
+            wrong = f"{view.INTERNAL} {_STOPPED}."
+        async with reactive.lock():
+            releasing.set(False)
+            problem.set(wrong)
+            if found is not None:
+                published.set(found)
+            with reactive.isolate():
+                shared.charged.set(shared.charged() + 1)
+            await reactive.flush()
+
+    def status() -> Tag:
+        if releasing():
+            return tags.div(tags.progress(aria_label="Releasing"), tags.span("Releasing ..."), class_="computing")
+        wrong = problem()
+        return offered.status() if wrong is None else tags.p(wrong, class_="problem")
+
+    def results() -> TagList | None:
+        found = published()
+        return None if found is None else TagList(found.html["above"], ui.output_ui("downloads"), found.html["below"])
+
+    charged = tags.p("Releases are charged to the ledger of this page before a row is read.", class_="origin")
+    start = "Start the page with --ledger URL to keep a budget."
+    uncounted = tags.p(f"Without a ledger: nothing counts what was released before. {start}", class_="warning")
+    visit.show("ledger", lambda: charged if shared.ledger else uncounted)
+    visit.show("status", status)
+    visit.show("results", results)
+    visit.offer({"Table (CSV)": ".csv", "Manifest (JSON)": ".manifest.json", "Figure (SVG)": ".svg"}, published)
+    visit.show_code(lambda found: _code(found, shared))
+
+
+def _code(settings: ReleaseSettings, shared: view.Shared) -> tuple[str, str] | None:
+    """Return the command and the code that release the same; each run is another release."""
+    if not (settings.by.strip() or settings.statistics.strip()):
+        return None
+    source = shared.source()
+    name = "FILE" if source is None else source.typed
+    table, more = settings.typed(shared.domain), {"out": f"{PurePath(name).stem}-private.csv"}
+    if shared.ledger is not None:
+        more["ledger"] = without_password(shared.ledger)
+        if settings.analyst.strip():
+            more["analyst"] = settings.analyst.strip()
+    flags = (shlex.join([f"--{flag}", value]) for flag, value in more.items())
+    python = table.python("release_table", name, {key: repr(value) for key, value in more.items()})
+    return table.command(name, *flags), python
+
+
+RELEASE = view.View(
+    key="release",
+    title="Release",
+    settings=ReleaseSettings,
+    inputs=_inputs,
+    serve=_serve,
+    notice=lambda: [ui.output_ui("ledger")],
+    results=lambda: [ui.output_ui("results")],
+)
