@@ -52,7 +52,12 @@ class SQLiteBase:
     def tables(self) -> Tables:
         with closing(sqlite3.connect(self._path)) as connection:
             connection.row_factory = sqlite3.Row
-            return {name: [dict(row) for row in connection.execute(_ordered(name))] for name in TABLES}
+            found = {name: connection.execute(_ordered(name)).fetchall() for name in TABLES}
+        # A name of a column in another case is the same name, in SQL and so to the ledger.
+        return {
+            name: [{key.lower(): value for key, value in dict(row).items()} for row in rows]
+            for name, rows in found.items()
+        }
 
     def replace(self, tables: Tables) -> None:
         with closing(sqlite3.connect(self._path)) as connection:
