@@ -91,7 +91,7 @@ def test_labels_others_and_nulls_are_added_to_what_is_declared(tmp_path):
         ({"bins": "a=2024-01-01:2025-01-02:month"}, "first of a month, such as 2025-01-01 or 2025-02-01"),
         ({"bins": "a=2024-01-01:2025-01-01:fortnight"}, "must be one of 'day'"),
         ({"bins": "a=0,1,2", "labels": "a=x"}, "must be 2, one for each bin"),
-        ({"labels": "a=x"}, "declare it with --bins or in --domain"),
+        ({"labels": "a=x"}, "declare it with --levels or --bins or in --domain"),
         ({"other": "a=x"}, "declare it with --levels or --bins or in --domain"),
         ({"levels": "a=x", "missing": ["a=m", "a=n"]}, "'a' already has missing"),
         ({"levels": "a=x", "other": "rest"}, "COL=LABEL"),

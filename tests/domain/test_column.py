@@ -89,7 +89,10 @@ def test_labels_of_bins_are_distinct(edges):
         ({"edges": [0, 1, 2], "labels": ["a", 2]}, "must be text"),
         ({"edges": [0, 1, 2], "labels": "ab"}, "must be a sequence"),
         ({"edges": [0, 1], "labels": ["\ud800"]}, "surrogate"),
-        ({"levels": ["a"], "labels": ["b"]}, "need edges"),
+        ({"range": [0, 1], "labels": ["b"]}, "need declared levels or edges"),
+        ({"levels": ["a", "b"], "labels": ["A"]}, "must be 2, one for each level"),
+        ({"levels": ["a", "b"], "labels": ["b", "a"]}, "label of one level and the value of another"),
+        ({"levels": [1, 2], "labels": ["2", "two"]}, "label of one level and the value of another"),
         ({"levels": ["a"], "other": "\ud800"}, "surrogate"),
         ({"edges": [0, 2**53 + 1]}, "not a 64-bit float"),
         ({"edges": ["0", "1"]}, "must be numbers"),
@@ -144,6 +147,21 @@ def test_levels_that_are_equal_are_found_and_those_with_a_common_hash_are_not(le
         Column(name="x", levels=levels)
     # Python gives -1 and -2 the same hash.
     assert Column(name="x", levels=[-1, -2]).size == 2
+
+
+def test_levels_have_the_labels_that_they_are_given():
+    column = Column(name="race", levels=[1, 2, 3], labels=["White", "Black", "Other"], other="Other", missing="?")
+    assert (column.labels, column.texts) == (("White", "Black", "Other", "?"), ("1", "2", "3"))
+    assert (column.kind, column.other_code, column.missing_code) == ("integer", 2, 3)
+    assert [column.code(label) for label in ("Black", 2, "2", "?")] == [1, 1, 1, 3]
+    assert column.to_dict() == {
+        "levels": [1, 2, 3],
+        "labels": ["White", "Black", "Other"],
+        "other": "Other",
+        "missing": "?",
+    }
+    assert Column(name="race", **column.to_dict()) == column
+    assert Column(name="x", levels=["a", "b"], labels=["a", "B"]).labels == ("a", "B")
 
 
 def test_a_column_is_pickled_with_its_labels():

@@ -262,6 +262,8 @@ def _declared(rng: random.Random, field: Field, palette: Sequence[Any]) -> Any:
         found = {"levels": list(_DAYS[: rng.randint(1, 4)])}
     else:
         found = {"levels": _text_levels(rng, palette)}
+    if way == "integer" and len(found["levels"]) == 3:
+        found["labels"] = ["one", "minus one", "large"]
     for role, label in (("other", "(other)"), ("missing", "(missing)")):
         if rng.random() < 0.75:
             found[role] = label

@@ -131,7 +131,7 @@ def test_seeds_reach_every_type_and_kind_of_question():
     }
     assert {case.is_open for case in cases} == {case.unit is None for case in cases} == {True, False}
     declared = [d for case in cases for marginal in case.marginals for d in marginal.values() if d is not None]
-    assert {"edges", "levels", "other", "missing"} == {key for found in declared for key in found}
+    assert {"edges", "levels", "labels", "other", "missing"} == {key for found in declared for key in found}
     assert {type(found["levels"][0]).__name__ for found in declared if "levels" in found} == {
         "str",
         "int",

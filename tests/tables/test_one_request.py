@@ -28,6 +28,7 @@ DOMAIN = ggdp.Domain(
     {
         "ward": ["births", 'say "eyes"', "a\\b\n\x7f"],
         "rooms": [1, 2, 3],
+        "race": {"levels": [1, 2], "labels": ["White", "Black"], "other": "Other"},
         "paid": [True, False],
         "day": [date(2024, 1, 1), date(2024, 1, 2)],
         "age": {"edges": [0, 18, 65.5, float("inf")], "labels": ["young", "old", "older"], "missing": "?"},
@@ -49,6 +50,7 @@ REQUESTS = [
     TableRequest(["ward"], PURE, DOMAIN, unit="who", max_cells=1, count="rows", max_rows_per_cell=2, quoted=False),
     TableRequest(["ward", "day"], PURE, DOMAIN, false_cells=0.5, escape="\\"),
     TableRequest(["town"], APPROX, DOMAIN),
+    TableRequest(["race"], PURE, DOMAIN),
 ]
 
 

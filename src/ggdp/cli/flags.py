@@ -184,8 +184,7 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
         for text in given[role] or ():
             name, values = _named(role, text, by)
             if name not in declared:
-                flags = "{bins}" if role == "labels" else "{levels} or {bins}"
-                words = f"{{column!r}} is not declared: declare it with {flags}{{or_in_domain_file}}"
+                words = "{column!r} is not declared: declare it with {levels} or {bins}{or_in_domain_file}"
                 raise ArgumentError(role, text, Message(words, column=name))
             if declared[name].get(role) is not None:
                 raise ArgumentError(role, text, f"{name!r} already has {role}")

@@ -75,19 +75,28 @@ def _check_role(name: str, role: str, label: object, *, declared: bool) -> str |
     return label
 
 
-def _check_labels(name: str, labels: object, edges: tuple[Edge, ...] | None) -> tuple[str, ...]:
-    """Return the labels of bins: one for each, different from one another."""
+def _check_labels(
+    name: str, labels: object, levels: tuple[Level, ...] | None, edges: tuple[Edge, ...] | None
+) -> tuple[str, ...]:
+    """Return the labels of levels or bins: one for each, distinct, and none that is another level."""
     said = f"labels of {name!r}"
-    if edges is None:
-        raise ArgumentError(said, labels, "need edges: levels are published as they are declared")
+    if levels is None and edges is None:
+        raise ArgumentError(said, labels, "need declared levels or edges")
     found = _validate.non_empty(**{said: labels})
     for label in found:
         if not isinstance(label, str) or not label:
             raise ArgumentError(said, label, "must be text")
-    bins = len(edges) - 1
-    if len(found) != bins:
-        expected = f"must be {bins}, one for each bin: {len(edges)} edges are the ends of {bins} bins"
-        raise ArgumentError(said, list(found), expected)
+    if edges is not None:
+        number, each = len(edges) - 1, f"bin: {len(edges)} edges are the ends of {len(edges) - 1} bins"
+    else:
+        number, each = len(levels or ()), "level"
+    if len(found) != number:
+        raise ArgumentError(said, list(found), f"must be {number}, one for each {each}")
+    if levels is not None:
+        places = {text: place for place, text in enumerate(_texts(levels))}
+        for place, label in enumerate(found):
+            if places.get(str(label), place) != place:
+                raise ArgumentError(said, label, "is the label of one level and the value of another")
     _require_unicode(said, found)  # type: ignore[arg-type]
     _require_different(said, found)
     return found  # type: ignore[return-value]
@@ -195,7 +204,7 @@ class Column:
         a range of whole periods of the calendar, such as ``{"from": date(2024, 1, 1), "to": date(2025, 1, 1), "every":
         "month"}``; the periods are "day", "week", "month", "quarter" and "year".
     labels : sequence of str, optional
-        What is published for each bin, instead of its ends.
+        What is published for each level or bin, instead of the level or the ends of the bin.
     other, missing : str, optional
         Levels for values that are not declared, and for nulls. A declared level may be named too.
     range : pair of numbers, optional
@@ -206,7 +215,8 @@ class Column:
     Attributes
     ----------
     labels : tuple
-        What is published for each code: the levels as declared, or all as text where `other` or `missing` is.
+        What is published for each code: the labels, or else the levels as declared, all as text where `other` or
+        `missing` is.
     other_code, missing_code : int or None
         The codes of what is not declared, and of nulls; None if they are not counted.
     values_in : ValueRange or None
@@ -219,6 +229,8 @@ class Column:
     ('[0, 18)', '[18, 65)', '[65, 120]', 'unknown')
     >>> Column(name="age", edges=[0, 18, 65, math.inf], labels=["0-17", "18-64", "65+"]).labels
     ('0-17', '18-64', '65+')
+    >>> Column(name="race", levels=[1, 2, 3], labels=["White", "Black", "Other"]).labels
+    ('White', 'Black', 'Other')
     >>> Column(name="rooms", levels=[1, 2, 3]).kind
     'integer'
     >>> quarters = {"from": date(2024, 1, 1), "to": date(2025, 1, 1), "every": "quarter"}
@@ -232,8 +244,8 @@ class Column:
     other: str | None
     missing: str | None
     values_in: ValueRange | None
-    # Labels of bins that were declared, or are names of periods.
-    bin_labels: tuple[str, ...] | None = field(repr=False)
+    # Labels that were declared, or are names of periods.
+    given_labels: tuple[str, ...] | None = field(repr=False)
     _every: str | None = field(repr=False, eq=False)
 
     def __init__(
@@ -262,30 +274,31 @@ class Column:
             if not isinstance(range, list | tuple) or len(range) != 2:
                 raise ArgumentError(f"range of {name!r}", range, "must be a pair of ends, such as [0, 200000]")
             range = ValueRange(range[0], range[1], step, name=f"range of {name!r}")  # noqa: A001
+        found = None if levels is None else _check_levels(name, levels)
         ends = None if edges is None else _check_edges(name, edges)
         self.__attrs_init__(
             name=name,
-            levels=None if levels is None else _check_levels(name, levels),
+            levels=found,
             edges=ends,
             other=_check_role(name, "other", other, declared=declared),
             missing=_check_role(name, "missing", missing, declared=declared),
             values_in=range,
-            bin_labels=named if labels is None else _check_labels(name, labels, ends),
+            given_labels=named if labels is None else _check_labels(name, labels, found, ends),
             every=every if labels is None else None,
         )
 
     @cached_property
     def labels(self) -> tuple[Level, ...]:
         """What is published for each code."""
-        declared: tuple[Level, ...] = self.levels or self.bin_labels or ()
-        if self.edges is not None and self.bin_labels is None:
+        declared: tuple[Level, ...] = self.given_labels or self.levels or ()
+        if self.edges is not None and self.given_labels is None:
             pairs = list(pairwise(map(_edge_text, self.edges)))
             closed = -1 if self.dated else len(pairs) - 1
             declared = tuple(f"[{low}, {high}{']' if k == closed else ')'}" for k, (low, high) in enumerate(pairs))
         extra = tuple(dict.fromkeys(label for label in (self.other, self.missing) if label is not None))
         if not extra:
             return declared
-        texts = declared if self.edges is not None else self.texts
+        texts = _texts(declared)
         return (*texts, *(label for label in extra if label not in texts))
 
     @cached_property
@@ -331,7 +344,8 @@ class Column:
 
     @cached_property
     def _codes(self) -> dict[str, int]:
-        return {text: code for code, text in enumerate(_texts(self.labels))}
+        # No label is the value of another level.
+        return {text: code for texts in (self.texts, _texts(self.labels)) for code, text in enumerate(texts)}
 
     def code(self, label: object) -> int:
         """Return the code of a published label, or of the level that it stands for."""
@@ -351,7 +365,7 @@ class Column:
             "name": self.name,
             "levels": self.levels,
             "edges": edges,
-            "labels": None if self._every else self.bin_labels,
+            "labels": None if self._every else self.given_labels,
             "range": self.values_in,
             "other": self.other,
             "missing": self.missing,

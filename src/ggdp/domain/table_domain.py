@@ -60,7 +60,7 @@ class Domain:
     Parameters
     ----------
     columns : mapping of str to levels, or sequence of Column
-        For each column a list of its levels; a mapping with `levels` or `edges`, and perhaps `labels` (of bins),
+        For each column a list of its levels; a mapping with `levels` or `edges`, and perhaps `labels`,
         `other` and `missing`, and for statistics of the column `range` and `step`; or a `Column`.
     impossible : sequence of mapping, optional
         Cells that cannot occur. Each mapping gives a level for some columns, and means every combination of the others.

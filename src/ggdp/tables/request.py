@@ -447,9 +447,9 @@ class TableRequest(TableOptions):
                 name="bins",
             ),
             _repeated(
-                "Names to publish for the bins of a column (age=0-17,18-64,65+).",
+                "Names to publish for the levels or bins of a column (race=White,Black,Other or age=0-17,18-64,65+).",
                 "COL=L1,L2,...",
-                label="Labels of bins",
+                label="Labels",
                 name="labels",
             ),
             _repeated(
