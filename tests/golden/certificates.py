@@ -174,6 +174,10 @@ def _cases():
             f"truncated; joint l_{q} of four; order {order}; {support}; {epsilon}",
             _calibration(PURE(epsilon), query, **how),
         )
+    for order, support, goal in product((2, 3, 7), ("real", "integer"), list(GOALS)[1:3]):
+        query = Query.box([3, 3], norm=(2, 2.5))
+        name = f"box, joint norm below a size; order {order}; {support}; {goal}"
+        yield name, _calibration(GOALS[goal], query, order=order, support=support)
     for name, query in QUERIES.items():
         yield f"query; {name}", _described(query)
     for order in (1, 2, 3):

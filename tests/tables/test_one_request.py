@@ -50,6 +50,17 @@ REQUESTS = [
     TableRequest(["ward"], PURE, DOMAIN, unit="who", max_cells=1, count="rows", max_rows_per_cell=2, quoted=False),
     TableRequest(["ward", "day"], PURE, DOMAIN, false_cells=0.5, escape="\\"),
     TableRequest(["town"], APPROX, DOMAIN),
+    TableRequest(["ward"], ggdp.ApproxDP(1.0, 0.0), DOMAIN),
+    TableRequest(["ward"], ggdp.ProbabilisticDP(1.0, 0.0), DOMAIN),
+    TableRequest(["ward"], ggdp.PureDP(1.0, "replace-one"), DOMAIN, neighbours="replace-one"),
+    TableRequest(
+        ["day", "rooms"],
+        PURE,
+        ggdp.Domain(
+            {"day": {"levels": [date(2024, 1, 1)], "missing": "unknown"}, "rooms": [1, 2]},
+            impossible=[{"day": "unknown", "rooms": 1}, {"day": date(2024, 1, 1), "rooms": 2}],
+        ),
+    ),
     TableRequest(["race"], PURE, DOMAIN),
 ]
 
@@ -140,6 +151,25 @@ def test_a_plan_reads_back(request_):
         assert (again.out, again.plot, again.mechanism.scale) == (plan.out, plan.plot, plan.mechanism.scale)
 
 
+def test_a_plan_keeps_its_engine():
+    plan = ggdp.tables.table_plan.plan_request(REQUESTS[0], engine="spark")
+    assert TablePlan.from_dict(json.loads(json.dumps(plan.to_dict()))).engine == "spark"
+
+
+@pytest.mark.parametrize("plain", [{}, None, [], {"request": {}}, {"request": {"by": 1}, "files": []}, "plan"])
+def test_what_is_no_plan_is_refused(plain):
+    with pytest.raises(ArgumentError) as refused:
+        TablePlan.from_dict(plain)
+    assert refused.value.argument == "plain"
+
+
+def test_each_table_of_a_file_has_its_own_column(tmp_path):
+    file = tmp_path / "study.toml"
+    columns = "[columns.a]\nlevels = [1, 2]\n[columns.b]\nlevels = [1, 2]\n"
+    file.write_text('epsilon = 1.0\n[[tables]]\nby = "a"\n[[tables]]\nby = "b"\n' + columns, "utf-8")
+    assert TableRequest.from_toml(file).by == (("a",), ("b",))
+
+
 def test_a_plan_that_was_changed_is_refused():
     plain = ggdp.tables.table_plan.plan_request(REQUESTS[0]).to_dict()
     for name, value in (("scale", 0.1), ("guarantee", {**plain["guarantee"], "epsilon": 0.5}), ("cells", 7)):
@@ -180,6 +210,7 @@ def test_any_names_levels_and_numbers_read_back_from_toml(tmp_path_factory, name
     [
         ("epsilon = 1.0", "needs a section [[tables]]"),
         ('[[tables]]\nby = ["ward"]', "needs a key epsilon"),
+        ('epsilon = 1.0\nnotion = "sure"\n[[tables]]\nby = ["ward"]', "must be one of"),
         ('epsilon = 1.0\nmax_cell = 3\n[[tables]]\nby = ["ward"]', "'max_cell' is not a key"),
         ('epsilon = 1.0\n[[tables]]\nby = ["ward"]\nmode = "x"', "'mode' is not a key of [[tables]]"),
         ('epsilon = 1.0\n[[tables]]\nmean = ["a"]\n[[tables]]\nby = ["b"]', "other statistics"),
@@ -191,7 +222,7 @@ def test_a_file_that_is_no_request_says_why(tmp_path, text, said):
     with pytest.raises(ArgumentError) as refused:
         TableRequest.from_toml(file)
     assert said in str(refused.value)
-    assert refused.value.argument == "study"
+    assert refused.value.argument == ("notion" if "sure" in text else "path")
 
 
 def test_the_same_error_is_in_the_words_of_each_door(tmp_path, monkeypatch):

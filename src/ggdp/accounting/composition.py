@@ -1,9 +1,10 @@
 """What several releases of the same people keep together: parts of one kind, each with losses that dominate it.
 
 ==========================================  =====================================================================
-one coordinate, a box, at most m cells      the far corner: a loss for every coordinate that moves
-order 2 on the reals                        one coordinate that moves by the l_2 norm: the law is rotation invariant
-an l_1 norm                                 one coordinate that moves by the norm
+one coordinate, a box, at most m cells      the largest change of all of them: a loss for every coordinate
+order 2 on the reals                        one coordinate that changes by the l_2 norm: the law is rotation invariant
+an l_1 norm                                 one coordinate that changes by the norm
+a box with a joint norm                     whichever of these is the least
 another norm, noise kept in bounds          randomised response with the proved epsilon and delta
 ==========================================  =====================================================================
 

@@ -179,7 +179,7 @@ class Calibration:
         >>> "exactly as it is" in ggdp.calibrate(goal, query, order=2, support="integer").caution
         True
         """
-        wavy = self.support == "integer" and self.certificate.quantity == "delta" and self.order != 1.0
+        wavy = self.law.support == "integer" and self.certificate.quantity == "delta" and self.order != 1.0
         return AS_IT_IS if wavy and not self.certificate.bound.monotone else None
 
     def delta(self, epsilon: float) -> tuple[float, float]:
@@ -395,6 +395,8 @@ class Calibration:
             "std": self.std,
             "mean_abs": self.mean_abs,
             "support": self.support,
+            # Where noise is drawn on a grid, the certificate is about its steps.
+            **({} if self.grid is None else {"step": self.grid.step}),
             "bounding": self.bounding,
             "bounds": None if self.bounds is None else [list(pair) for pair in self.bounds],
             "method": self.method,

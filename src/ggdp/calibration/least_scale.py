@@ -138,9 +138,9 @@ def calibrate(
 def least_proposal(question: Question) -> tuple[Requirement, Proposal]:
     """Return the least law of all requirements for which a search ends; where none does, of the fallbacks."""
     failed = None
-    for requirements in (question.requirements(), question.fallbacks()):
+    for requirements in (question.requirements, question.fallbacks):
         found = []
-        for requirement in requirements:
+        for requirement in requirements():
             try:
                 found.append((requirement, within(SEARCH_WORK, partial(least_law, question, requirement))))
             except SearchError as missing:

@@ -103,7 +103,8 @@ def _verify_file(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]
                 raise ArgumentError("FILE", str(file), "changed while it was read")
             found["proved"] = [str(release.part.guarantee)]
             if release.certificate is not None:
-                found["proved"].append(f"certificate: {_claim(release.certificate)}")
+                claim = _claim(release.certificate, release.manifest["mechanism"].get("step"))
+                found["proved"].append(f"certificate: {claim}")
             found["published"] = {table.file: table.state for table in release.tables if table.file is not None}
             if changed := [name for name, state in found["published"].items() if state == "changed"]:
                 named = ", ".join(map(repr, changed))
@@ -114,10 +115,14 @@ def _verify_file(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]
             # Alone, or in what ``ggdp calibrate --json`` printed.
             certificate = Certificate.from_dict(document.get("certificate", document))
             require_proved(certificate)
-            for name, value in asdict(certificate.law).items() if "certificate" in document else ():
+            step = document.get("step")
+            if not (step is None or isinstance(step, float)):
+                raise GgdpError(f"step = {step!r}: must be a number")
+            in_units = {} if step is None else {"scale": certificate.law.scale * step, "support": "real"}
+            for name, value in (asdict(certificate.law) | in_units).items() if "certificate" in document else ():
                 if document.get(name) != value:
                     raise GgdpError(f"{name} = {document.get(name)!r}: its certificate is about {value!r}")
-            found["proved"] = [_claim(certificate)]
+            found["proved"] = [_claim(certificate, step)]
     except ArgumentError as refused:
         error = refused.expected
     except GgdpError as refused:
@@ -125,13 +130,17 @@ def _verify_file(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]
     return {**found, "error": error}
 
 
-def _claim(certificate: Certificate) -> str:
+def _claim(certificate: Certificate, step: float | None = None) -> str:
     law, epsilon = certificate.law, getattr(certificate.bound, "epsilon", None)
     at = "" if epsilon is None else f" at epsilon {epsilon!r}"
     return (
         f"{certificate.quantity} <= {certificate.proved!r}{at}, for noise of order {law.order!r} and scale "
-        f"{law.scale!r}; proved again"
+        f"{law.scale!r}{_in_steps(step)}; proved again"
     )
+
+
+def _in_steps(step: float | None) -> str:
+    return "" if step is None or step == 1.0 else f" steps of {step!r}"
 
 
 def _given_noise(text: str) -> tuple[Noise, int]:

@@ -148,15 +148,16 @@ class WorstCase:
 
     @property
     def composed(self) -> Change | None:
-        """The change whose losses are added up in totals; None where only the guarantee is known."""
+        """The change whose losses are added up in totals; None where only the guarantee is known.
+
+        Of those that dominate, the one of least l_2 norm: under noise that is wide beside the change, the l_2 norm says
+        how easy a change is to detect, and every choice is safe.
+        """
         query = self.sensitivity
-        if self.bounding is not None:
+        only_norm = query.kind == "norm" and query.joint is not None and query.joint[0] != 1.0
+        if only_norm and not self.is_single:
             return None
-        if self.order == 2.0 and self.support == "real":
-            return Change(((query.lp(2), 1),))
-        if query.joint is not None and query.joint[0] == 1.0:
-            return Change(((self.l1_norm, 1),))
-        return None if query.kind == "norm" else Change(query.corner)
+        return min(self.dominating, key=_square, default=None)
 
     @property
     def is_attained(self) -> bool:
@@ -308,10 +309,12 @@ class Question(WorstCase):
         if not convolved or self.goal.delta == 0.0:
             return []
         epsilon, delta = (_share(value, many) for value in (self.goal.epsilon, self.goal.delta))
-        if not (epsilon > 0.0 and delta > 0.0):
+        # A joint norm need not be whole; on the integers a coordinate changes by whole steps within it.
+        largest = float(math.floor(query.largest)) if self.support == "integer" else query.largest
+        if not (epsilon > 0.0 and delta > 0.0 and largest > 0.0):
             return []
         notion = ProbabilisticDP if self.goal.notion == "probabilistic" else ApproxDP
-        one = Sensitivity.cells(1, query.largest, neighbours=query.neighbours)
+        one = Sensitivity.cells(1, largest, neighbours=query.neighbours)
         note = (
             f"upper bound: each of the {many} coordinates keeps its share of epsilon and delta on its own, since no "
             "scale was found by adding up their losses"
@@ -373,6 +376,10 @@ def proved_guarantee(question: Question, certificate: Certificate) -> Guarantee:
         return PureDP(goal.epsilon, neighbours)
     notion = ProbabilisticDP if goal.notion == "probabilistic" else ApproxDP
     return notion(goal.epsilon, certificate.proved, neighbours)
+
+
+def _square(change: Change) -> float:
+    return sum(count * size * size for size, count in change.sizes)
 
 
 def _share(value: float, many: int) -> float:

@@ -131,7 +131,7 @@ def _goal(goal: Guarantee) -> Guarantee:
 
 def goal_of(epsilon: float, delta: float | None, notion: str | None) -> Guarantee:
     """Return the goal of an epsilon and a delta: pure DP without a delta and approximate DP with one, by default."""
-    notion = notion or ("pure" if delta is None else "approximate")
+    notion = _validate.choice(notion=notion or ("pure" if delta is None else "approximate"), among=get_args(Notion))
     if notion == "pure":
         if delta:
             raise ArgumentError("delta", delta, "a pure goal has no delta; leave it out or choose another notion")
@@ -473,6 +473,8 @@ class TableRequest(TableOptions):
 
         for argument, value, said in refusals(self):
             raise ArgumentError(argument, value, said)
+        # Those of the request, said once.
+        object.__setattr__(self, "goal", replace(self.goal, neighbours=None))
 
     @cached_property
     def domains(self) -> tuple[Domain, ...]:
@@ -600,10 +602,10 @@ class TableRequest(TableOptions):
         return tuple(most if size is None else min(most, size) for size in self.sizes)
 
     def to_toml(self) -> str:
-        """Return the request as the text of a TOML file, which `from_toml` reads."""
+        """Return the request as the text of a TOML file, which `from_toml` reads, statistics in the order of kinds."""
         goal = self.goal
         sections: dict[str, dict[str, Any]] = {"": {"epsilon": goal.epsilon}}
-        if goal.delta:
+        if not isinstance(goal, PureDP):
             sections[""]["delta"] = goal.delta
         if goal.notion == "probabilistic":
             sections[""]["notion"] = goal.notion
@@ -637,7 +639,7 @@ class TableRequest(TableOptions):
         """Return the request of a TOML file."""
         from ggdp.domain.table_domain import Domain
 
-        content, name = read_toml(path, argument="study"), str(path)
+        content, name = read_toml(path, argument="path"), str(path)
         known = {said.key or one: one for one, (_, said) in options(cast("type", cls)).items() if one not in _COMPOSED}
         sections = {key.partition(".")[0] for key in known if "." in key}
         flat: dict[str, Any] = {}
@@ -646,17 +648,17 @@ class TableRequest(TableOptions):
             is_section = key in sections and isinstance(value, dict)
             flat |= {f"{key}.{inner}": one for inner, one in value.items()} if is_section else {key: value}
         if unknown := [key for key in flat if key not in known and key not in _KEYS]:
-            raise ArgumentError("study", name, f"{unknown[0]!r} is not a key of a request")
+            raise ArgumentError("path", name, f"{unknown[0]!r} is not a key of a request")
         given = {known[key]: value for key, value in flat.items() if key in known}
         if "epsilon" not in content:
-            raise ArgumentError("study", name, "needs a key epsilon, such as epsilon = 1.0")
+            raise ArgumentError("path", name, "needs a key epsilon, such as epsilon = 1.0")
         tables = content.get("tables", [])
         if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-            raise ArgumentError("study", name, "needs a section [[tables]] for each table")
+            raise ArgumentError("path", name, "needs a section [[tables]] for each table")
         statistics = [_statistics(table, name) for table in tables]
         if any(found != statistics[0] for found in statistics):
-            raise ArgumentError("study", name, "asks for other statistics in another table; ask for the same in all")
-        by = [table.get("by", []) for table in tables]
+            raise ArgumentError("path", name, "asks for other statistics in another table; ask for the same in all")
+        by = [[columns] if isinstance(columns := table.get("by", []), str) else columns for table in tables]
         return cls(
             by=None if by == [[]] else by,
             goal=goal_of(content["epsilon"], content.get("delta"), content.get("notion")),
@@ -704,8 +706,9 @@ class TableRequest(TableOptions):
         columns = [
             Column(name=name, **_declared(declared, dated=name in dates)) for name, declared in plain["domain"].items()
         ]
+        days = {one.name: {str(level): level for level in one.levels or ()} for one in columns if one.name in dates}
         patterns = [
-            {name: date.fromisoformat(level) if name in dates else level for name, level in pattern.items()}
+            {name: days.get(name, {}).get(level, level) for name, level in pattern.items()}
             for pattern in plain["impossible"]
         ]
         usual = TextFormat().to_dict()
@@ -860,7 +863,7 @@ def _statistics(table: Mapping[str, Any], name: str) -> tuple[Statistic, ...]:
             found += [STATISTICS[key](column) for column in value]
         elif key != "by":
             known = ", ".join(["by", *STATISTICS])
-            raise ArgumentError("study", name, f"{key!r} is not a key of [[tables]]: {known}")
+            raise ArgumentError("path", name, f"{key!r} is not a key of [[tables]]: {known}")
     return tuple(found)
 
 

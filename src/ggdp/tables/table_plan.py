@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ggdp import _validate
 from ggdp._records import options, takes, takes_data
 from ggdp._rounding import rounded_text, rounded_up_text
-from ggdp.errors import ArgumentError, Message, PrivacyWarning
+from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, Message, PrivacyWarning
 from ggdp.ledger.charging import ChargeRequest, PendingCharge
 from ggdp.noise.entropy import checked_source
 from ggdp.privacy import ApproxDP, Guarantee, PureDP
@@ -298,6 +298,7 @@ class TablePlan:
             "sensitivity": str(self.mechanism.sensitivity),
             "warnings": list(request.warnings),
             "files": [str(file) for file in self.files],
+            **({} if self.engine is None else {"engine": self.engine}),
             # What JSON cannot tell: which texts are dates.
             **({"dates": dates} if (dates := request.dates) else {}),
         }
@@ -313,13 +314,20 @@ class TablePlan:
         >>> TablePlan.from_dict(plan.to_dict()) == plan
         True
         """
-        request = TableRequest.from_dict(plain["request"], plain.get("dates", ()))
-        tables, files = len(request.by), plain["files"]
+        try:
+            request = TableRequest.from_dict(plain["request"], plain.get("dates", ()))
+            files, engine = list(plain["files"]), plain.get("engine")
+        except (AttributeError, LookupError, TypeError, ValueError) as wrong:
+            if isinstance(wrong, GgdpError):
+                raise
+            raise ArgumentTypeError("plain", plain, "must be what TablePlan.to_dict returned") from wrong
+        tables = len(request.by)
         manifest = next((place for place, file in enumerate(files) if file.endswith(output_files.MANIFEST)), None)
         first = None if manifest is None else Path(files[0])
         drawn = files[0 if manifest is None else manifest + 1 :]
         found = plan_request(
             request,
+            engine=engine,
             out=None if first is None else output_files.unnumbered(first, tables),
             plot=output_files.unnumbered(Path(drawn[0]), tables) if drawn else None,
         )
