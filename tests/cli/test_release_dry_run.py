@@ -38,7 +38,7 @@ def test_the_dry_run_prints_the_plan_of_python(capsys):
     flags = "--by town --domain people.toml --unit person --max-cells 2 --count-cut 0.1 --dry-run --json --out out.csv"
     assert release(*flags.split(), "--plot", "out.png", source="none.csv") == 0
     asked = {"by": [["town"]], "goal": ggdp.PureDP(1.0), "domain": "people.toml", "unit": "person", "max_cells": 2}
-    plan = ggdp.plan_table(**asked, count_cut=0.1, out="out.csv", plot="out.png")
+    plan = ggdp.plan_table(**asked, count_cut=0.1, engine="duckdb", out="out.csv", plot="out.png")
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(plan.to_dict()))
 
 

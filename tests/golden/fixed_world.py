@@ -7,7 +7,8 @@ os.urandom      bytes of a fixed stream, one stream for each number of bytes tha
                 bytes), identities of ledgers (16) and names of temporary files do not shift each other
 datetime.now    one instant, also for records of ledgers
 versions        of ggdp in manifests, and of python-flint in certificates
-environment     width of the terminal, language, time zone, hashes of Python, cache of calibrations
+environment     width of the terminal, language, time zone, hashes of Python, cache of calibrations, and which
+                instructions of the processor OpenBLAS and NumPy use
 ==============  ======================================================================================================
 
 So nothing that ggdp writes is masked: releases of the command line, ledgers with their hashes and reports are compared
@@ -34,6 +35,8 @@ ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "LANG": "C.UTF-8",
     "TZ": "UTC",
+    # Kernels that all processors have: those of newer ones round in another order.
+    "OPENBLAS_CORETYPE": "Haswell",
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "POLARS_MAX_THREADS": "1",

@@ -22,7 +22,7 @@ file. A new feature adds cases, and changes none.
 
 Each subject is a module with `CASES`, functions by name; they use public names and the command line only. They run
 in a process of their own, where randomness, time and versions are fixed (`fixed_world`), so that nothing is masked but
-temporary directories. Numbers are those of a 64-bit processor with 64-bit floats and the versions of constraints.txt.
+temporary directories. Numbers are those of an x86-64 processor with AVX-512 and the versions of constraints.txt.
 """
 
 import argparse

@@ -59,7 +59,7 @@ def _renamed(column: Column, name: str) -> Column:
         name=name,
         levels=column.levels,
         edges=column.edges,
-        labels=column.bin_labels,
+        labels=column.given_labels,
         other=column.other,
         missing=column.missing,
     )
