@@ -22,7 +22,7 @@ $(VENV)/.core: pyproject.toml reproduction/pyproject.toml constraints.txt | $(BI
 
 $(VENV)/.all: pyproject.toml reproduction/pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP_INSTALL) 'pip>=25.1'
-	$(PIP_INSTALL) --editable '.[plots,spark,experiments,postgres,explorer]' --editable ./reproduction \
+	$(PIP_INSTALL) --editable '.[plots,spark,experiments,postgres,explorer,files]' --editable ./reproduction \
 	  --group test --group docs
 	@touch $@ $(VENV)/.core
 

@@ -13,7 +13,7 @@ import pytest
 from tests.cases import examples
 from tests.fuzz.neighbours import Outcome, UnwritableError, assert_neighbours, difference, pair_of, problem, shrunk
 from tests.fuzz.tables import Case, Field, Limits, Table, random_case
-from tests.fuzz.writers import FILES, FRAMES, SPARK_FRAMES, WRITERS, Writer
+from tests.fuzz.writers import FILES, FRAMES, PROGRAM_FILES, SPARK_FRAMES, WRITERS, Writer
 
 from ggdp.sources import duckdb_engine
 
@@ -62,7 +62,7 @@ def part_of(writer, seeds, parts):
 
 
 @ALL_SEEDS
-@pytest.mark.parametrize("writer", FILES, ids=lambda writer: writer.name)
+@pytest.mark.parametrize("writer", [*FILES, *PROGRAM_FILES], ids=lambda writer: writer.name)
 def test_files_of_neighbours_are_counted_alike(tmp_path, writer, all_seeds):
     seeds = some_seeds(writer, (2, 7, 10, 34), 2)
     assert_close(writer, tmp_path, part_of(writer, seeds, parts=1 if all_seeds else 3))
@@ -85,7 +85,7 @@ def test_neighbours_are_counted_alike_where_cells_are_many(tmp_path, monkeypatch
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("writer", [*FILES, *FRAMES], ids=lambda writer: writer.name)
+@pytest.mark.parametrize("writer", [*FILES, *FRAMES, *PROGRAM_FILES], ids=lambda writer: writer.name)
 def test_many_neighbours_are_counted_alike(tmp_path, writer):
     start = first_seed()
     assert_close(writer, tmp_path, range(start, start + 40))

@@ -28,7 +28,7 @@ from ggdp.sources.counting import CELL, COUNT, MarginalQuery, UnitLimits, cells,
 from ggdp.sources.dataframes import ArrowTable, PandasFrame, PolarsFrame
 from ggdp.sources.duckdb_engine import DuckdbFiles, DuckdbRelation, IbisTable, choose_directory
 from ggdp.sources.engine import Answer, Engine, Frame, collect, hide_errors
-from ggdp.sources.files import find_files
+from ggdp.sources.files import TEXTS, find_files
 from ggdp.sources.measures import CellSums, SummedMeasure, integers, known_name
 from ggdp.sources.spark import SparkFiles, SparkFrame
 
@@ -237,6 +237,12 @@ def open_source(
     if isinstance(data, str | os.PathLike):
         data = find_files(data, text)
         name, opened = data.named, _FILES[engine or "duckdb"]
+        if data.format not in (*TEXTS, "parquet"):
+            from ggdp.sources.program_files import ProgramFiles
+
+            opened = ProgramFiles
+            if engine == "spark":
+                raise ArgumentError("engine", engine, f"does not read {data.format} files; leave it out")
     else:
         name = f"{type(data).__module__.split('.')[0]} {type(data).__name__}"
         try:

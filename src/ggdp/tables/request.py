@@ -225,6 +225,13 @@ class TextOptions:
         key="format.strict_lines",
     )
 
+    sheet: str | None = option(
+        "str, optional",
+        "The sheet of an Excel workbook, if it has several.",
+        Flag("Sheet of an Excel workbook, if it has several.", "NAME", label="Sheet"),
+        key="format.sheet",
+    )
+
     @cached_property
     def text(self) -> TextFormat | None:
         """How text files are read; None if no option is given."""

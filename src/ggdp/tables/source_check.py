@@ -44,7 +44,7 @@ from ggdp.sources.codes import bin_codes
 from ggdp.sources.counting import clamped_totals, keys
 from ggdp.sources.duckdb_engine import json_irregular
 from ggdp.sources.engine import Frame, hide_errors
-from ggdp.sources.files import Files, find_files, headers_in_errors
+from ggdp.sources.files import TEXTS, Files, find_files, headers_in_errors
 from ggdp.sources.measures import SummedMeasure
 from ggdp.sources.query import CountQuery, TableSource, open_source
 from ggdp.sources.text_files import Irregular, TextFormat, csv_irregular
@@ -193,7 +193,7 @@ class TextCheck:
 def text_check(data: object, text: TextFormat | None) -> TextCheck | None:
     """Return how the records of text files were read; None for anything else."""
     files = find_files(data, text) if isinstance(data, str | os.PathLike) else None
-    if files is None or files.format == "parquet":
+    if files is None or files.format not in TEXTS:
         return None
     found = hide_errors(files.named, lambda: (csv_irregular if files.has_header else json_irregular)(files))
     # Line ends in fields far beyond the header are seen by the number of lines.
