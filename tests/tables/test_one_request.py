@@ -8,7 +8,7 @@ from datetime import date, datetime
 from pathlib import Path
 
 import pytest
-from attrs import evolve, frozen
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.golden.make import golden_file
@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import ggdp
 from ggdp import _validate
-from ggdp._records import Flag, option, options, takes
+from ggdp._records import Flag, frozen, option, options, takes
 from ggdp.cli import flags
 from ggdp.cli.app import app
 from ggdp.errors import ArgumentError

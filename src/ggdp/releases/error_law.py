@@ -84,12 +84,12 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from attrs import field, frozen
+from attrs import field
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from ggdp import _validate
-from ggdp._records import checked
+from ggdp._records import checked, frozen
 from ggdp._rounding import rounded_up
 from ggdp.errors import ArgumentError
 from ggdp.noise.bounded_law import BoundedIntegerErrors, running_sums, weights

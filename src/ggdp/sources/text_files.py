@@ -64,11 +64,11 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 from numpy.typing import NDArray
 
 from ggdp import _validate
-from ggdp._records import checked
+from ggdp._records import checked, frozen
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message, SourceError
 
 if TYPE_CHECKING:

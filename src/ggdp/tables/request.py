@@ -49,11 +49,11 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
-from attrs import field, frozen
+from attrs import field
 
 from ggdp import _validate
 from ggdp._files import read_toml
-from ggdp._records import Flag, documented, like, option, options
+from ggdp._records import Flag, documented, frozen, like, option, options
 from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, Guarantee, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
