@@ -22,7 +22,15 @@ from ggdp import _validate
 from ggdp._records import Flag, options
 from ggdp.errors import ArgumentError, GgdpError, LedgerError, Message, name_in_python
 from ggdp.privacy import Neighbours, Notion
-from ggdp.tables.request import CheckArguments, RangeArguments, ReleaseArguments, TableRequest, TextOptions, goal_of
+from ggdp.tables.request import (
+    ROW,
+    CheckArguments,
+    RangeArguments,
+    ReleaseArguments,
+    TableRequest,
+    TextOptions,
+    goal_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -297,6 +305,17 @@ def _weights(given: Mapping[str, Any]) -> dict[str, float] | None:
     return found or None
 
 
+def _unit(given: Mapping[str, Any]) -> str | None:
+    """Return the column of units: on the command line "row" is a column, which only a limit tells from each row."""
+    unit: str | None = given["unit"]
+    if unit == ROW and given.get("max_cells") is None:
+        limit = "give it {max_cells}, or rename it" if "max_cells" in given else "rename it"
+        raise ArgumentError(
+            "unit", unit, Message(f"is a column here: {limit}; if each row is a unit, pass {{unit:row}}")
+        )
+    return unit
+
+
 @contextmanager
 def shown_as_typed(flag: str, text: str) -> Iterator[None]:
     """Make errors show a flag with its value as it is typed."""
@@ -324,6 +343,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "domain": domain_of,
     "order": _order,
     "weights": _weights,
+    "unit": _unit,
     "delimiter": lambda given: {"\\t": "\t", "tab": "\t"}.get(given["delimiter"] or "", given["delimiter"]),
     "quoted": lambda given: False if given["no_quotes"] else None,
     "strict_lines": lambda given: given["strict_lines"] or None,
@@ -368,6 +388,8 @@ def mention_flag(name: str, value: str) -> str:
         return _MENTIONS.get(name) or (_ALL[name].typed if name in _ALL else name_in_python(name, value))
     if name not in _ALL:
         return name_in_python(name, value)
+    if (name, value) == ("unit", ROW):
+        return _ALL["unit_is_row"].typed
     return _ALL[name].typed if value == "True" else f"{_ALL[name].typed} {shlex.quote(value)}"
 
 

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ggdp.cli.flags import CHECK, RANGE, RELEASE, Source, arguments_of, named_as_flags, takes_flags
+from ggdp.cli.flags import CHECK, RANGE, RELEASE, Source, arguments_of, mention_flag, named_as_flags, takes_flags
 from ggdp.cli.output import print_json, print_table, printable, say, working
-from ggdp.errors import BudgetExceededError, GgdpError, PrivacyWarning
+from ggdp.errors import BudgetExceededError, GgdpError, Message, PrivacyWarning
 from ggdp.signatures import signature_file, signing_key
 from ggdp.tables.request import CheckArguments, RangeArguments, TableRequest
 
@@ -60,12 +60,13 @@ def release(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
         request = TableRequest(**arguments_of(given, TableRequest))
         with working("choosing the noise"):
             plan = plan_request(request, engine=given["engine"] or "duckdb", out=given["out"], plot=given["plot"])
-        print_warnings(request.warnings)
+        print_warnings(plan.warnings)
         if given["dry_run"]:
             _print_plan(plan, plan.to_dict(), summary_rows(plan), given)
             return
         with _releasing(plan.files):
             released = plan.run(source, sign=key, **{name: given[name] for name in _OF_RUNS})
+    print_warnings(getattr(released, "notes", ()))
     described = plan.files[len(plan.request.by)]
     manifest = getattr(released, "written_manifest", None) or released.manifest
     files = [str(file) for file in (*plan.files, *([] if key is None else [signature_file(described)]))]
@@ -141,14 +142,14 @@ def check(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
 @takes_flags(RANGE)
 def private_range(
     source: Source,
-    column: Annotated[str, typer.Argument(metavar="COL", help="A column of numbers.")],
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="A column of numbers.")],
     **given: Any,  # noqa: ANN401 - flags
 ) -> None:
     """Find a range to clamp a column to, privately.
 
     The range is on a doubling scale. Finding it spends the budget.
     """
-    with named_as_flags(given, by="COL"):
+    with named_as_flags(given, by="COLUMN"):
         from ggdp.tables.clamping_range import plan_range
 
         asked = arguments_of(given, RangeArguments)
@@ -156,7 +157,7 @@ def private_range(
             # They are printed below.
             warnings.simplefilter("ignore", PrivacyWarning)
             plan = plan_range(column, **asked | {"engine": asked["engine"] or "duckdb"})
-        print_warnings(plan.histogram.request.warnings)
+        print_warnings(plan.histogram.warnings)
         if given["dry_run"]:
             _print_plan(plan.histogram, plan.to_dict(), plan.summary_rows(), given)
             return
@@ -199,7 +200,8 @@ def _releasing(files: Iterable[Path]) -> Iterator[None]:
 def print_warnings(warnings: Iterable[str]) -> None:
     """Print warnings to standard error."""
     for warning in warnings:
-        say(f"warning: {warning}", err=True)
+        words = warning.in_words_of(mention_flag) if isinstance(warning, Message) else warning
+        say(f"warning: {words}", err=True)
 
 
 def _print_plan(

@@ -310,7 +310,7 @@ class RangePlan:
         }
 
     def __repr__(self) -> str:
-        rows = [*self.summary_rows(), *(("warning", warning) for warning in self.histogram.request.warnings)]
+        rows = [*self.summary_rows(), *(("warning", warning) for warning in self.histogram.warnings)]
         return "\n".join([f"RangePlan: {TITLE}", *(f"  {name}: {said}" for name, said in rows)])
 
 
@@ -355,6 +355,8 @@ def plan_range(
     """
     if not isinstance(column, str):
         raise ArgumentError("column", column, "must be the name of a column")
+    if given.get("unit") == column:
+        raise ArgumentError("unit", column, "is the column whose range is sought; name one that identifies people")
     share, out = given.pop("share", SHARE), given.pop("out", None)
     histogram = plan_table([column], goal, Domain({column: {"edges": list(EDGES)}}), **given)
     # Whether it may be replaced is said by a run.

@@ -55,7 +55,7 @@ from ggdp import _validate
 from ggdp._files import read_toml
 from ggdp._records import Flag, documented, frozen, like, option, options
 from ggdp._rounding import rounded_up_text
-from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 from ggdp.privacy import ApproxDP, Guarantee, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.privacy.guarantees import validated_neighbours
 from ggdp.tables.statistics.statistic import (
@@ -83,6 +83,8 @@ PerUnit: TypeAlias = Literal["sum", "mean", "min", "max"]
 EngineName: TypeAlias = Literal["duckdb", "spark"]
 
 AUTO: Literal["auto"] = "auto"
+# The unit of a request that declares that each row is one.
+ROW = "row"
 # The columns of a published table beside its keys.
 COUNTS = ("count", "noisy_count", "lower", "upper")
 # A published column, where units may be counted in fewer cells than they are in: what the interval covers, in words.
@@ -262,14 +264,23 @@ class TableOptions(TextOptions):
     )
     unit: str | None = option(
         "str, optional",
-        "Column that identifies the unit of each row. Without it each row is a unit.",
+        'Column that identifies the unit of each row; or "row" if each person has one row at most, so that each row is '
+        "a unit. Without it each row is a unit, too, with a warning.",
         Flag("Column that identifies the unit of each row; without it each row is a unit.", "COL", label="Unit"),
         key="unit.column",
+    )
+    unit_is_row: bool = option(
+        "bool, default False",
+        'The same as ``unit="row"``.',
+        Flag("Each person has one row at most: each row is a unit.", kind=bool, default=False),
+        check=_validate.boolean,
+        key="unit.is_row",
+        default=False,
     )
     max_cells: int | None = option(
         "int, optional",
         "With `unit`: most cells of a table that one unit is counted in, chosen at random. A table with fewer cells "
-        "limits the number by itself.",
+        "limits the number by itself; statistics without `by` need no number.",
         Flag(
             "With --unit: most cells of a table that one unit is counted in.", "M", int | None, label="Cells per unit"
         ),
@@ -476,6 +487,12 @@ class TableRequest(TableOptions):
 
     def __attrs_post_init__(self) -> None:
         self.text  # noqa: B018 - raises if it is wrong
+        if self.unit == ROW and self.max_cells is None:
+            # With `max_cells` it is a column of that name.
+            object.__setattr__(self, "unit", None)
+            object.__setattr__(self, "unit_is_row", True)
+        elif self.unit is not None and self.max_cells is None and self.by == ((),):
+            object.__setattr__(self, "max_cells", 1)
         from ggdp.tables.request_refusals import refusals
 
         for argument, value, said in refusals(self):
@@ -600,6 +617,17 @@ class TableRequest(TableOptions):
         formulas = formula_warning({column.name: column for domain in self.domains for column in domain}.values())
         return tuple(found) if formulas is None else (*found, formulas)
 
+    @cached_property
+    def unit_warning(self) -> Message | None:
+        """What to write if people can have several rows, where no unit is declared; None if one is."""
+        if self.unit is not None or self.unit_is_row:
+            return None
+        return Message(
+            "no unit is declared, so each row is protected by itself: if people can have several rows, name the "
+            "column that identifies them with {unit} and {max_cells}; if each has one row at most, declare it with "
+            "{unit:row}"
+        )
+
     @property
     def dates(self) -> list[str]:
         """The columns in use whose levels are dates, which JSON writes as text."""
@@ -653,6 +681,8 @@ class TableRequest(TableOptions):
         for key, value in content.items():
             # The keys of a section are as in "unit.column".
             is_section = key in sections and isinstance(value, dict)
+            if (key, value) == ("unit", ROW):
+                key, value, is_section = "unit", {"is_row": True}, True
             flat |= {f"{key}.{inner}": one for inner, one in value.items()} if is_section else {key: value}
         if unknown := [key for key in flat if key not in known and key not in _KEYS]:
             raise ArgumentError("path", name, f"{unknown[0]!r} is not a key of a request")
@@ -683,6 +713,8 @@ class TableRequest(TableOptions):
         patterns = dict.fromkeys(tuple(pattern.items()) for domain in self.domains for pattern in domain.impossible)
         record: type = type(self)
         first, texts = ("by", "goal", "domain"), options(TextOptions)
+        # Manifests name it where it is used.
+        unused = () if self.unit_is_row else ("unit_is_row",)
         # Manifests have always had the statistics last.
         last = {
             "statistics": [described(statistic) for statistic in self.statistics],
@@ -698,7 +730,7 @@ class TableRequest(TableOptions):
             "by": [list(names) for names in self.by],
             "goal": self.goal.under(self.neighbours).to_dict(),
             "domain": Domain(used).to_dict(),
-            **{name: getattr(self, name) for name in options(record) if name not in {*first, *texts, *last}},
+            **{name: getattr(self, name) for name in options(record) if name not in {*first, *texts, *last, *unused}},
             **last,
         }
 
@@ -802,6 +834,7 @@ class CheckArguments(TextOptions):
     by: tuple[tuple[str, ...], ...] = field(converter=_marginals, metadata=like(TableRequest, "by"))
     domain: Domain = field(factory=lambda: _domain(None), converter=_domain, metadata=like(TableRequest, "domain"))
     unit: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit"))
+    unit_is_row: bool = field(default=False, kw_only=True, metadata=like(TableRequest, "unit_is_row"))
     statistics: tuple[Statistic, ...] = field(
         default=(), converter=checked_statistics, kw_only=True, metadata=like(TableRequest, "statistics")
     )
@@ -833,6 +866,7 @@ class RangeArguments(TextOptions):
         default=0.01,
     )
     unit: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit"))
+    unit_is_row: bool = field(default=False, kw_only=True, metadata=like(TableRequest, "unit_is_row"))
     max_cells: int | None = option(
         "int, optional",
         "With `unit`: most buckets that one unit is counted in.",

@@ -53,6 +53,8 @@ def _refused_units(request: TableRequest) -> _Refusals:
         said = Message("needs {unit}: name the column that identifies the unit of each row")
         yield "max_cells", request.max_cells, said
     if unit is not None:
+        if request.unit_is_row:
+            yield "unit", unit, Message("does not go with {unit:row}: units are the rows, or the values of a column")
         if not isinstance(unit, str):
             raise ArgumentTypeError("unit", unit, "must be the name of a column")
         if not unit:

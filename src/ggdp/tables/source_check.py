@@ -48,7 +48,7 @@ from ggdp.sources.files import TEXTS, Files, find_files, headers_in_errors
 from ggdp.sources.measures import SummedMeasure
 from ggdp.sources.query import CountQuery, TableSource, open_source
 from ggdp.sources.text_files import Irregular, TextFormat, csv_irregular
-from ggdp.tables.request import MOST_IN_MEMORY, CheckArguments, Regime, TableRequest, TextOptions
+from ggdp.tables.request import MOST_IN_MEMORY, ROW, CheckArguments, Regime, TableRequest, TextOptions
 from ggdp.tables.statistics.statistic import checked_statistics
 from ggdp.tables.statistics.statistics_plan import measure_of, plan_statistics
 from ggdp.tables.table_noise import LAPLACE, table_noise
@@ -299,7 +299,7 @@ def check_table(
     epsilon = given.pop("epsilon", 1.0)
     opening = {name: given.pop(name, None) for name in ("engine", "temp_dir")}
     # A check has no guarantee, so any goal with a delta will do.
-    given |= {"goal": ApproxDP(1.0, 1e-9), "max_cells": None if given.get("unit") is None else 1}
+    given |= {"goal": ApproxDP(1.0, 1e-9), "max_cells": None if given.get("unit") in (None, ROW) else 1}
     try:
         request = TableRequest(by=by, domain=domain, **given)
     except ArgumentError as refused:

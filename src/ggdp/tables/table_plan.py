@@ -296,7 +296,7 @@ class TablePlan:
             if self.statistics is None
             else {**describe_split(self.statistics), "plus_minus": half_widths(self), "units_of_a_cell": list(SIZES)},
             "sensitivity": str(self.mechanism.sensitivity),
-            "warnings": list(request.warnings),
+            "warnings": self.warnings,
             "files": [str(file) for file in self.files],
             **({} if self.engine is None else {"engine": self.engine}),
             # What JSON cannot tell: which texts are dates.
@@ -346,7 +346,12 @@ class TablePlan:
         return f"<table><caption>{escape(f'TablePlan: {TITLE}')}</caption><tbody>{rows}</tbody></table>"
 
     def _rows(self) -> list[tuple[str, str]]:
-        return summary_rows(self) + [("warning", warning) for warning in self.request.warnings]
+        return summary_rows(self) + [("warning", warning) for warning in self.warnings]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to think twice about: the warnings of the request, and that no unit is declared."""
+        return [*self.request.warnings, *filter(None, [self.request.unit_warning])]
 
 
 def plan_request(
@@ -459,9 +464,10 @@ def plan_table(by: Any, goal: Any, domain: Any = None, **given: Any) -> TablePla
     frame, depth = sys._getframe(), 1
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "ggdp":
         frame, depth = frame.f_back, depth + 1
-    for warning in request.warnings:
+    plan = plan_request(request, **run)
+    for warning in plan.warnings:
         warnings.warn(warning, PrivacyWarning, stacklevel=depth)
-    return plan_request(request, **run)
+    return plan
 
 
 @takes_data(ReleaseArguments, TextOptions)

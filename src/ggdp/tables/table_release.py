@@ -235,6 +235,13 @@ class TableRelease(ArrowViews):
         """The manifest as it was written first, with the digests of the files; None if nothing was written."""
         return next(iter(self.written_manifests), None)
 
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What to look at before the release is used: tables and columns that may be empty, by what is released."""
+        from ggdp.tables.nothing_counted import notes_of
+
+        return tuple(notes_of(self))
+
     def to_arrow(self) -> pa.Table:
         """Return the one table as an Arrow table; if there are several, take one of `tables`."""
         return self._one().to_arrow()
@@ -349,6 +356,7 @@ class TableRelease(ArrowViews):
                 lines.append(f"    {', '.join(str(row[name]) for name in table.by) or 'all'}: {', '.join(said)}")
             if len(table) > _ROWS_AT_A_PROMPT:
                 lines.append("    ...")
+        lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 
     def _promise(self) -> str:
