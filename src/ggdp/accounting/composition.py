@@ -4,7 +4,6 @@
 one coordinate, a box, at most m cells      the largest change of all of them: a loss for every coordinate
 order 2 on the reals                        one coordinate that changes by the l_2 norm: the law is rotation invariant
 an l_1 norm                                 one coordinate that changes by the norm
-a box with a joint norm                     whichever of these is the least
 another norm, noise kept in bounds          randomised response with the proved epsilon and delta
 ==========================================  =====================================================================
 

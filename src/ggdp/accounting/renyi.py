@@ -466,7 +466,7 @@ def concentrated_between(noisy: NoisyQuery) -> Between:
     if noisy.law.order == 2.0:
         query = noisy.sensitivity
         with BALLS, working_precision(_PRECISION):
-            square = _square(noisy, query.lp(2))
+            square = _square(noisy, _whole(noisy, query.largest) if query.moving == 1 else query.lp(2))
             attained = noisy.case.is_attained and (noisy.law.support == "real" or query.is_per_coordinate)
             least = square * arb(ATTAINED) ** 2 if attained else _square(noisy, _whole(noisy, query.largest))
             return lower_float(least), upper_float(square)

@@ -150,14 +150,17 @@ class WorstCase:
     def composed(self) -> Change | None:
         """The change whose losses are added up in totals; None where only the guarantee is known.
 
-        Of those that dominate, the one of least l_2 norm: under noise that is wide beside the change, the l_2 norm says
-        how easy a change is to detect, and every choice is safe.
+        Every change that dominates would do. No other is chosen where another would be better for some totals, since
+        manifests and reserved ledgers name the losses of this one.
         """
         query = self.sensitivity
-        only_norm = query.kind == "norm" and query.joint is not None and query.joint[0] != 1.0
-        if only_norm and not self.is_single:
+        if self.bounding is not None:
             return None
-        return min(self.dominating, key=_square, default=None)
+        if self.order == 2.0 and self.support == "real":
+            return Change(((query.lp(2), 1),))
+        if query.joint is not None and query.joint[0] == 1.0:
+            return Change(((self.l1_norm, 1),))
+        return None if query.kind == "norm" else Change(query.corner)
 
     @property
     def is_attained(self) -> bool:
@@ -376,10 +379,6 @@ def proved_guarantee(question: Question, certificate: Certificate) -> Guarantee:
         return PureDP(goal.epsilon, neighbours)
     notion = ProbabilisticDP if goal.notion == "probabilistic" else ApproxDP
     return notion(goal.epsilon, certificate.proved, neighbours)
-
-
-def _square(change: Change) -> float:
-    return sum(count * size * size for size, count in change.sizes)
 
 
 def _share(value: float, many: int) -> float:

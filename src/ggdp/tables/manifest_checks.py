@@ -410,6 +410,9 @@ def _queries(manifest: Mapping[str, Any], certificate: Certificate, grid: Grid |
         sizes.append(next((one for one in known if one.is_integer() and low <= one <= high), float(high)))
     if said["all"] is not None:
         sizes += _sizes_beyond(sizes, manifest, certificate, unit)
+        if said["bound"] is not None and 0 < len(sizes) < moving:
+            # Only the norm is proved: no other number names the rest, and the certificate decides.
+            sizes += sizes[-1:] * (moving - len(sizes))
         if len(sizes) != moving:
             raise _ContradictionError(f"sensitivity is of {moving} coordinates, but the certificate and losses are not")
     real = tuple(size * unit.step for size in sizes)
