@@ -317,7 +317,7 @@ class RangePlan:
 @takes(RangeArguments, TextOptions)
 def plan_range(
     column: Any,  # noqa: ANN401 - as the record has it
-    goal: Any,  # noqa: ANN401
+    goal: Any = None,  # noqa: ANN401
     **given: Any,  # noqa: ANN401
 ) -> RangePlan:
     """Plan a range for the values of a column: noise and cost. No data are read and no budget is spent.
@@ -367,7 +367,7 @@ def plan_range(
 def private_range(
     data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
     column: str,
-    goal: Guarantee,
+    goal: Guarantee | float | None = None,
     *,
     temp_dir: str | Path | None = None,
     overwrite: bool = False,

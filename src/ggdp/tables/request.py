@@ -57,7 +57,7 @@ from ggdp._records import Flag, documented, frozen, like, option, options
 from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 from ggdp.privacy import ApproxDP, Guarantee, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
-from ggdp.privacy.guarantees import validated_neighbours
+from ggdp.privacy.guarantees import as_goal, validated_neighbours
 from ggdp.tables.statistics.statistic import (
     STATISTICS,
     Quantile,
@@ -123,12 +123,6 @@ def _marginals(by: str | Sequence[str] | Sequence[Sequence[str]] | None) -> tupl
     if len({frozenset(names) for names in found}) < len(found):
         raise ArgumentError("by", by, "requests the same table twice, which would cost twice")
     return tuple(found)
-
-
-def _goal(goal: Guarantee) -> Guarantee:
-    if not isinstance(goal, PureDP | ProbabilisticDP | ApproxDP):
-        raise ArgumentTypeError("goal", goal, "must be a goal, such as PureDP(1.0) or ApproxDP(1.0, 1e-6)")
-    return goal
 
 
 def goal_of(epsilon: float, delta: float | None, notion: str | None) -> Guarantee:
@@ -429,10 +423,10 @@ class TableRequest(TableOptions):
         ),
     )
     goal: Guarantee = field(
-        converter=_goal,
+        converter=as_goal,
         metadata=documented(
-            "PureDP, ProbabilisticDP or ApproxDP",
-            "Guarantee of all tables together.",
+            "PureDP, ProbabilisticDP, ApproxDP or float",
+            "Guarantee of all tables together; a number is the epsilon of pure DP.",
             Flag("Epsilon of the goal.", kind=float, required=True, label="Epsilon", name="epsilon"),
             Flag("Delta of the goal.", kind=float | None, label="Delta", name="delta"),
             Flag(
@@ -764,10 +758,14 @@ class TableRequest(TableOptions):
         )
 
 
-@frozen(kw_only=True)
+@frozen
 class PlanArguments(TableRequest):
     """The arguments of `ggdp.plan_table`: a request, and what a run does that nobody reads in a manifest."""
 
+    goal: Guarantee = field(default=None, converter=as_goal, metadata=like(TableRequest, "goal"))
+    domain: Domain = field(factory=lambda: _domain(None), converter=_domain, metadata=like(TableRequest, "domain"))
+    epsilon: float | None = option("float, optional", "In place of `goal`: the epsilon of pure DP.")
+    delta: float | None = option("float, optional", "With `epsilon`: the delta of approximate DP.")
     engine: EngineName | None = option(
         '{"duckdb", "spark"}, optional',
         "Engine that reads files; DuckDB by default. A frame is counted by its own engine.",
@@ -785,7 +783,7 @@ class PlanArguments(TableRequest):
     )
 
 
-@frozen(kw_only=True)
+@frozen
 class ReleaseArguments(PlanArguments):
     """The arguments of `ggdp.release_table` but the data: those of a plan, and of `TablePlan.run`."""
 
@@ -858,7 +856,13 @@ class RangeArguments(TextOptions):
     column: str = field(
         metadata=documented("str", "A column of numbers; values that are no numbers are counted nowhere.")
     )
-    goal: Guarantee = field(metadata=like(TableRequest, "goal", doc="The guarantee."))
+    goal: Guarantee = field(
+        default=None,
+        converter=as_goal,
+        metadata=like(TableRequest, "goal", doc="The guarantee; a number is the epsilon of pure DP."),
+    )
+    epsilon: float | None = field(default=None, kw_only=True, metadata=like(PlanArguments, "epsilon"))
+    delta: float | None = field(default=None, kw_only=True, metadata=like(PlanArguments, "delta"))
     share: float = option(
         "float, default 0.01",
         "The share of the noisy total that may be outside of the range, at least 0 and below 1.",

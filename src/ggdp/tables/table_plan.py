@@ -24,6 +24,7 @@ from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, Message, Pr
 from ggdp.ledger.charging import ChargeRequest, PendingCharge
 from ggdp.noise.entropy import checked_source
 from ggdp.privacy import ApproxDP, Guarantee, PureDP
+from ggdp.privacy.guarantees import as_goal
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.releases.adjustments import Adjustment
 from ggdp.releases.mechanism_record import LEVEL, NoiseRecord, Threshold, apply_threshold
@@ -419,7 +420,7 @@ def plan_request(
 
 
 @takes(PlanArguments, TextOptions)
-def plan_table(by: Any, goal: Any, domain: Any = None, **given: Any) -> TablePlan:  # noqa: ANN401 - those of the record
+def plan_table(by: Any, goal: Any = None, domain: Any = None, **given: Any) -> TablePlan:  # noqa: ANN401 - those of the record
     """Plan a release of private counts: cells, noise, error and cost. No data are read and no budget is spent.
 
     Parameters
@@ -459,7 +460,7 @@ def plan_table(by: Any, goal: Any, domain: Any = None, **given: Any) -> TablePla
     ['a', 'b', 'c']
     """
     run = {name: given.pop(name, None) for name in _OF_PLANS}
-    request = TableRequest(by, goal, domain, **given)
+    request = TableRequest(by, as_goal(goal, run.pop("epsilon"), run.pop("delta")), domain, **given)
     # Warnings point to the first caller outside ggdp.
     frame, depth = sys._getframe(), 1
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "ggdp":
@@ -474,7 +475,7 @@ def plan_table(by: Any, goal: Any, domain: Any = None, **given: Any) -> TablePla
 def release_table(
     data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
     by: Any,  # noqa: ANN401 - as the record has it
-    goal: Any,  # noqa: ANN401
+    goal: Any = None,  # noqa: ANN401
     domain: Any = None,  # noqa: ANN401
     **given: Any,  # noqa: ANN401
 ) -> TableRelease | WrittenRelease:
