@@ -136,7 +136,8 @@ def arguments_of(given: Mapping[str, Any], record: type) -> dict[str, Any]:
 def _by(given: Mapping[str, Any]) -> list[list[str]] | None:
     """Return the columns of each requested table; none for statistics of all rows."""
     found = marginals_of(given["by"] or ())
-    if not found and not any(given[kind] for kind in _KINDS):
+    # A check of nothing is one of all columns.
+    if not found and "draft_domain" not in given and not any(given[kind] for kind in _KINDS):
         raise typer.BadParameter("name columns to count by, or a statistic, such as --mean COL", param_hint="'--by'")
     return found or None
 

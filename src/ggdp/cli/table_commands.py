@@ -30,7 +30,7 @@ from ggdp.tables.request import CheckArguments, RangeArguments, TableRequest
 
 if TYPE_CHECKING:
     from ggdp.tables import Table, TablePlan
-    from ggdp.tables.source_check import ColumnCheck, UnitCheck
+    from ggdp.tables.source_check import ColumnCheck, SeenColumn, TextCheck, UnitCheck
 
 REGIMES = {
     "declared": "a release would publish every cell, including empty ones",
@@ -92,6 +92,16 @@ def check(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
         print_json(found.to_dict())
         return
     say(NOTICE)
+    for alarm in found.alarms:
+        say(f"WARNING: {alarm}.")
+    if given["draft_domain"] is not None:
+        say(f"Written: {given['draft_domain']}, a draft that is NOT PRIVATE: correct it by the code book.")
+    if found.seen:
+        header = ("column", "reads as", "missing", "different values", "forms (d: digit, a: letter)")
+        print_table(_rows(found.rows), [_seen_row(column) for column in found.seen], header=header)
+    if not (found.columns or found.ranges):
+        _print_text(found.text)
+        return
     say(f"{_rows(found.rows)}; {REGIMES[found.regime]}")
     # Statistics of all rows have one cell, and no row is outside of it.
     if found.marginals:
@@ -109,15 +119,7 @@ def check(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
             ],
             header=("table", "cells", "with rows in them", "rows not counted", "of these in impossible cells"),
         )
-    if (text := found.text) is not None:
-        rows = [("records", f"{text.records:,}"), (f"text that is not valid {text.encoding}", _rows(text.invalid))]
-        if text.not_objects is None:
-            rows.append(("with more fields than the header", _rows(text.surplus)))
-            rows.append(("line ends inside records, blank lines", f"{text.further_lines:,}"))
-        else:
-            rows.append(("not JSON objects", _rows(text.not_objects)))
-        rows.append(("with line ends inside", _rows(text.with_line_ends)))
-        print_table("file", [*rows, *(("advice", advice) for advice in text.advice)])
+    _print_text(found.text)
     for column in found.columns:
         _print_column(column)
     for measured in found.ranges:
@@ -125,6 +127,7 @@ def check(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
         rows = [
             ("nulls", _rows(measured.nulls)),
             ("not a number", _rows(measured.not_numbers)),
+            *([("these look like (d: digit, a: letter)", _forms(measured.forms))] if measured.forms else []),
             ("below the range, clamped", _rows(measured.below)),
             ("above the range, clamped", _rows(measured.above)),
             *(
@@ -251,6 +254,29 @@ def _print_rows(table: Table, file: Path, guarantee: str) -> None:
         say("(no cell has a noisy count at or above the threshold)")
 
 
+def _print_text(text: TextCheck | None) -> None:
+    if text is None:
+        return
+    rows = [("records", f"{text.records:,}"), (f"text that is not valid {text.encoding}", _rows(text.invalid))]
+    if text.not_objects is None:
+        rows.append(("with more fields than the header", _rows(text.surplus)))
+        rows.append(("line ends inside records, blank lines", f"{text.further_lines:,}"))
+    else:
+        rows.append(("not JSON objects", _rows(text.not_objects)))
+    rows.append(("with line ends inside", _rows(text.with_line_ends)))
+    print_table("file", [*rows, *(("advice", advice) for advice in text.advice)])
+
+
+def _seen_row(column: SeenColumn) -> tuple[str, ...]:
+    share = f"{column.nulls / column.rows:.1%}" if column.rows else ""
+    different = "not counted" if column.distinct is None else f"{column.distinct:,}"
+    return column.name, column.reads_as, share, different, _forms(column.forms)
+
+
+def _forms(forms: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{form!r} ({_rows(rows)})" for form, rows in forms)
+
+
 def _print_column(column: ColumnCheck) -> None:
     rows: list[tuple[str, str]] = [("nulls", _rows(column.nulls))]
     if column.declared == "open":
@@ -262,6 +288,8 @@ def _print_column(column: ColumnCheck) -> None:
     if column.declared == "bins" and column.unmatched:
         rows.append(("not a number or date", _rows(column.unparsable)))
         rows.append(("outside the edges", _rows(column.unmatched - column.unparsable)))
+        if column.forms:
+            rows.append(("no number or date: these look like (d: digit, a: letter)", _forms(column.forms)))
     if column.most_frequent:
         said = ", ".join(f"{printable(value)!r} ({count:,})" for value, count in column.most_frequent)
         rows.append(("most frequent of these", said))
@@ -284,7 +312,7 @@ def _print_units(units: UnitCheck) -> None:
             (f"{most:,}", f"{kept:.2%}", f"{units_cut:,}", f"{cut:,.1f}", f"{error:,}")
             for most, kept, cut, units_cut, error in (choice.values() for choice in table["choices"])
         ]
-        say(f"what each --max-cells would cut, and its noise (pure, at epsilon = {units.epsilon:g}):")
+        say(f"what each --max-cells would cut, and its noise (for this request, pure, at epsilon = {units.epsilon:g}):")
         header = ("--max-cells", "pairs of unit and cell kept", "units cut", "cut from a cell, on average")
         print_table("", rows, header=(*header, "plus-minus at 95%"))
         say(

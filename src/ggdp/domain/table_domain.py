@@ -122,6 +122,9 @@ class Domain:
         Domain of 3 cells: smokes (3 levels)
         """
         content = read_toml(path, argument="domain")
+        if "not_private_draft" in content:
+            said = "is a draft made from the data, so it is not private: correct every column by the code book, then "
+            raise ArgumentError("domain", str(path), said + "remove the line not_private_draft = true")
         columns = content.get("columns")
         if not isinstance(columns, dict) or not columns or not set(content) <= {"columns", "impossible"}:
             raise ArgumentError(

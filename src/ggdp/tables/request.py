@@ -829,7 +829,11 @@ class ReleaseArguments(PlanArguments):
 class CheckArguments(TextOptions):
     """The arguments of `ggdp.check_table` but the data: what of a request can be compared with a source."""
 
-    by: tuple[tuple[str, ...], ...] = field(converter=_marginals, metadata=like(TableRequest, "by"))
+    by: tuple[tuple[str, ...], ...] = field(
+        default=None,
+        converter=_marginals,
+        metadata=like(TableRequest, "by", doc="Columns to count by. Without them, and statistics: all columns."),
+    )
     domain: Domain = field(factory=lambda: _domain(None), converter=_domain, metadata=like(TableRequest, "domain"))
     unit: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit"))
     unit_is_row: bool = field(default=False, kw_only=True, metadata=like(TableRequest, "unit_is_row"))
@@ -837,6 +841,16 @@ class CheckArguments(TextOptions):
         default=(), converter=checked_statistics, kw_only=True, metadata=like(TableRequest, "statistics")
     )
     per_unit: PerUnit | None = field(default=None, kw_only=True, metadata=like(TableRequest, "per_unit"))
+    weights: tuple[tuple[str, float], ...] = field(
+        default=(), converter=_weights, kw_only=True, metadata=like(TableRequest, "weights")
+    )
+    neighbours: Neighbours = field(default="add-remove", kw_only=True, metadata=like(TableRequest, "neighbours"))
+    draft_domain: str | os.PathLike[str] | None = option(
+        "path, optional",
+        "Where to write a draft of the domain, .toml. It is NOT PRIVATE, and is refused as a domain until it is "
+        "corrected by the code book and its mark is removed.",
+        Flag("Write a draft of the domain, NOT PRIVATE, to correct by the code book.", "FILE.toml", Path | None),
+    )
     epsilon: float = option(
         "float, default 1.0",
         "Epsilon of the release that is planned: what the noise of each `max_cells` is shown for.",
