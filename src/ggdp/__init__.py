@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ggdp.tables import Domain as Domain
     from ggdp.tables import RangePlan as RangePlan
     from ggdp.tables import RangeRelease as RangeRelease
+    from ggdp.tables import Study as Study
     from ggdp.tables import TablePlan as TablePlan
     from ggdp.tables import TableRelease as TableRelease
     from ggdp.tables import check_table as check_table
@@ -82,8 +83,8 @@ _MODULES = {
     "ggdp.releases": "Release",
     "ggdp.reports": "Report report",
     "ggdp.tables": (
-        "Column Domain RangePlan RangeRelease TablePlan TableRelease check_table plan_range plan_table private_range "
-        "release_table"
+        "Column Domain RangePlan RangeRelease Study TablePlan TableRelease check_table plan_range plan_table "
+        "private_range release_table"
     ),
     "ggdp.tables.statistics.statistic": "Mean Quantile Sum Variance",
 }

@@ -22,15 +22,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ggdp.cli.flags import CHECK, RANGE, RELEASE, Source, arguments_of, mention_flag, named_as_flags, takes_flags
+from ggdp.cli.flags import (
+    CHECK,
+    RANGE,
+    RELEASE,
+    Source,
+    SourceOfStudy,
+    SourceOrStudy,
+    arguments_of,
+    mention_flag,
+    named_as_flags,
+    takes_flags,
+)
 from ggdp.cli.output import print_json, print_table, printable, say, working
-from ggdp.errors import BudgetExceededError, GgdpError, Message, PrivacyWarning
+from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, Message, PrivacyWarning
 from ggdp.signatures import signature_file, signing_key
 from ggdp.tables.request import CheckArguments, RangeArguments, TableRequest
 
 if TYPE_CHECKING:
     from ggdp.tables import Table, TablePlan
     from ggdp.tables.source_check import ColumnCheck, SeenColumn, TextCheck, UnitCheck
+
+# Typer brings its own copy of click in some versions and uses the installed one in others: use what it exports.
+UsageError: Any = typer.BadParameter.__base__
 
 REGIMES = {
     "declared": "a release would publish every cell, including empty ones",
@@ -42,12 +56,47 @@ SHOWN_ROWS = 20
 SHOWN_LEVELS = 10
 
 
+def _study_of(
+    context: typer.Context, source: str, data: str | None, given: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Return what is counted, and what is given: where a study or a manifest is named, it is part of that."""
+    like = given.get("like")
+    is_study = source.lower().endswith(".toml")
+    if data is not None and not is_study:
+        raise typer.BadParameter("is for a study: ggdp release STUDY.toml --source FILE", param_hint="'--source'")
+    if like is not None and is_study:
+        raise typer.BadParameter("SOURCE is a study; name its data, or leave --like out", param_hint="'--like'")
+    typed = {name for name in given if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"}
+    given = {**given, "typed": typed, "names": None}
+    if not is_study and like is None:
+        return source, given
+    from ggdp.tables.study import Study
+
+    try:
+        study = Study.like(source if like is None else like)
+    except ArgumentError as refused:
+        if refused.argument != "path":
+            raise GgdpError(str(refused)) from None
+        raise ArgumentError("--like" if is_study is False else "SOURCE", refused.value, refused.expected) from None
+    rest: dict[str, Any] = {"ledger": study.ledger, "analyst": study.analyst, "engine": study.engine}
+    if is_study:
+        source, rest["out"] = data or study.source or "", None if study.output is None else Path(study.output)
+        if not source:
+            raise typer.BadParameter("the study has no source; name its data", param_hint="'--source'")
+    given |= {name: value for name, value in rest.items() if name in given and name not in typed}
+    return source, {**given, "base": study.request, "names": None if "by" in typed else study.names}
+
+
 @takes_flags(RELEASE)
-def release(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
+def release(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy = None, **given: Any) -> None:  # noqa: ANN401 - flags
     """Publish counts and statistics under differential privacy.
 
-    A table is counted by public columns. --dry-run plans it without reading a row.
+    A table is counted by public columns. --dry-run plans it without reading a row. A study is a file that says all of
+    it; flags override what it says.
     """
+    source, given = _study_of(context, source, data, given)
+    if given["epsilon"] is None and "base" not in given:
+        raise UsageError("Missing option '--epsilon'.")
     if given["out"] is None and not given["dry_run"]:
         raise typer.BadParameter("give a file to write to, or --dry-run", param_hint="'--out'")
     with named_as_flags(given):
@@ -58,14 +107,20 @@ def release(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
         from ggdp.tables.table_plan import plan_request, summary_rows
 
         request = TableRequest(**arguments_of(given, TableRequest))
+        names = request.table_names if "base" in given and given["names"] is None else given["names"]
+        run = {name: given[name] for name in ("engine", "out", "plot")}
         with working("choosing the noise"):
-            plan = plan_request(request, engine=given["engine"] or "duckdb", out=given["out"], plot=given["plot"])
+            plan = plan_request(request, **run | {"engine": given["engine"] or "duckdb", "names": names})
         print_warnings(plan.warnings)
+        if given["save_study"] is not None:
+            _save(plan, source, given)
         if given["dry_run"]:
             _print_plan(plan, plan.to_dict(), summary_rows(plan), given)
             return
-        with _releasing(plan.files):
-            released = plan.run(source, sign=key, **{name: given[name] for name in _OF_RUNS})
+        with _releasing(plan.files) as replaced:
+            released = plan.run(source, sign=key, once=given["once"], **{name: given[name] for name in _OF_RUNS})
+            if (entry := getattr(released, "entry", None)) is not None:
+                replaced.clear()
     print_warnings(getattr(released, "notes", ()))
     described = plan.files[len(plan.request.by)]
     manifest = getattr(released, "written_manifest", None) or released.manifest
@@ -73,15 +128,30 @@ def release(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
     if given["json"]:
         print_json({"files": files, "manifest": manifest})
         return
+    if entry is not None:
+        say(f"Published before, as entry {entry.number} of the ledger: nothing was drawn or charged again.")
     for table, file in zip(getattr(released, "tables", ()), plan.files, strict=False):
         _print_rows(table, file, str(released.guarantee))
     say(manifest["statement"])
-    say("Written: " + ", ".join(files))
+    say(f"{'Written' if entry is None else 'Files'}: {', '.join(files)}")
+
+
+def _save(plan: TablePlan, source: str, given: Mapping[str, Any]) -> None:
+    """Write what was asked for to a study; before the release, so that it fails before anything is charged."""
+    from ggdp.tables.study import Study
+
+    run = {name: given[name] for name in ("ledger", "analyst", "engine")}
+    study = Study(request=plan.request, names=plan.names or (), source=source, **run)
+    try:
+        study.write(given["save_study"], overwrite=given["overwrite"])
+    except ArgumentError as refused:
+        raise ArgumentError("save_study", refused.value, refused.expected) from None
 
 
 @takes_flags(CHECK)
-def check(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
+def check(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy = None, **given: Any) -> None:  # noqa: ANN401 - flags
     """Compare a source with its domain before a release. NOT PRIVATE: the output must not be published."""
+    source, given = _study_of(context, source, data, given)
     with named_as_flags(given):
         asked = arguments_of(given, CheckArguments)
         from ggdp.tables.source_check import NOTICE, check_table
@@ -179,15 +249,15 @@ _OF_RUNS = ("temp_dir", "overwrite", "ledger", "analyst")
 
 
 @contextmanager
-def _releasing(files: Iterable[Path]) -> Iterator[None]:
+def _releasing(files: Iterable[Path]) -> Iterator[list[Path]]:
     """Run a release, and say afterwards if it replaced files of an earlier one.
 
     Errors that are not ours, which might quote data, are replaced by one without a reason; notes are kept.
     """
-    replaces = any(file.exists() for file in files)
+    replaced = [file for file in files if file.exists()]
     try:
         with working("counting"):
-            yield
+            yield replaced
     except (GgdpError, MemoryError):
         raise
     except Exception as failed:
@@ -196,7 +266,7 @@ def _releasing(files: Iterable[Path]) -> Iterator[None]:
         for note in getattr(failed, "__notes__", ()):
             error.add_note(note)
         raise error from None
-    if replaces:
+    if replaced:
         print_warnings(["an earlier output is replaced; each run spends the privacy budget again"])
 
 

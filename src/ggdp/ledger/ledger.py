@@ -16,7 +16,7 @@ from typing import Any
 
 from ggdp import _validate
 from ggdp.accounting.composition import MOST_TIMES
-from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, LedgerError, TamperingError
+from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, LedgerError, Message, TamperingError
 from ggdp.ledger.accounting import (
     BudgetWithCaps,
     Charge,
@@ -429,7 +429,18 @@ class Ledger:
         writer.writerows(asdict(record) for record in self.records())
         return text.getvalue()
 
-    def charge(self, request: Asked, analyst: str | None = None) -> Entry:
+    def charged_once(self, key: str) -> Entry | None:
+        """Return the entry that was charged with a key (`once` of a release), with its files; None if there is none."""
+        _validate.words(once=key)
+        with self._reading() as present:
+            record = present.rows.charged_once(key)
+            if record is None:
+                return None
+            published = present.rows.find(kind="publication", entry=record.entry)
+        files = None if published is None else parsed(published.content)["files"]
+        return Entry.of(self.identity, record, files)
+
+    def charge(self, request: Asked, analyst: str | None = None, *, once: str | None = None) -> Entry:
         """Charge a release, before any of its data are read. When this returns, the charge is on disk.
 
         Parameters
@@ -438,22 +449,31 @@ class Ledger:
             What will be released.
         analyst : str, optional
             Who asks; one of those with a cap, if there are any.
+        once : str, optional
+            A key that charges once: with the key of an earlier entry nothing is charged.
 
         Raises
         ------
         BudgetExceededError
             If it does not fit; nothing was charged. The error depends on requests alone, never on data.
         LedgerError
-            If the neighbours, the unit or the analyst are others, or the ledger cannot be written.
+            If the neighbours, the unit or the analyst are others, the key has charged an entry already, or the ledger
+            cannot be written.
 
         Notes
         -----
         It takes as long for the 10,000th entry as for the first. There is no refund.
         """
         asked, charge = self._cost(request, analyst)
+        if once is not None:
+            _validate.words(once=once)
         with self._writing() as present:
+            if once is not None and (earlier := present.rows.charged_once(once)) is not None:
+                words = "{once} {key!r} has charged entry {entry} already, perhaps in a run that goes on now: nothing "
+                words += "was charged or drawn again; wait for that run, then try again"
+                raise LedgerError(Message(words, key=once, entry=earlier.entry))
             state = present.charge(asked, charge, analyst)
-            content = {**asked.to_dict(), "charge": charge}
+            content = {**asked.to_dict(), "charge": charge, **({} if once is None else {"once": once})}
             record = present.append("charge", state, content, entry=state.entries, analyst=analyst)
         return Entry.of(self.identity, record)
 

@@ -6,6 +6,8 @@ r"""Released tables as files: the counts as CSV or Parquet, and the manifest.
 ``table-1.csv``, ...         several tables of one release
 ``table.manifest.json``      what they promise, with the sha256 of each file
 ``table.manifest.json.sig``  the signature of the manifest, where a key is given (`ggdp.signatures`)
+``DIR/NAME.csv``, ...        tables that have names, as those of a study, in a directory
+``DIR/manifest.json``        their manifest
 ===========================  =====================================================================
 
 Texts of open columns come from the data and may contain a formula, which a spreadsheet would run when it opens a CSV
@@ -29,6 +31,8 @@ import io
 import json
 import os
 import re
+import secrets
+import shutil
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,8 +66,10 @@ _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _SHOWN = 3
 
 
-def targets(path: str | os.PathLike[str], tables: int) -> tuple[Path, ...]:
-    """Return the files of a release: one for each table, the manifest last."""
+def targets(path: str | os.PathLike[str], tables: int, names: Sequence[str] | None = None) -> tuple[Path, ...]:
+    """Return the files of a release: one for each table, the manifest last; with names, `path` may be a directory."""
+    if names is not None and isinstance(path, str | os.PathLike) and not Path(path).suffix and "\0" not in str(path):
+        return (*(Path(path) / f"{name}.csv" for name in names), Path(path) / MANIFEST[1:])
     file = _file("out", path, FORMATS, " or ")
     return (*numbered(file, tables), file.with_name(f"{file.stem}{MANIFEST}"))
 
@@ -121,6 +127,9 @@ def require_free(
     """Raise if files of a directory cannot be written, or are the ledger or the source; errors name `path`."""
     require_apart_from_ledger(ledger, **{argument: files})
     directory = files[0].parent
+    if directory == Path(path) and not os.path.lexists(directory):
+        # A directory of tables is made when they are written.
+        directory = directory.parent
     try:
         if not directory.is_dir():
             said = f"cannot be written: {str(directory)!r} is not a directory; create it first"
@@ -184,12 +193,34 @@ def write_files(files: dict[Path, bytes], path: str, *, overwrite: bool, key: Ed
     signatures = {
         signature_file(file): None if key is None else signed(content, key)
         for file, content in files.items()
-        if file.name.endswith(MANIFEST)
+        if is_manifest(file)
     }
+    directory, contents = Path(path), {**files, **signatures}
     try:
-        write_together({**files, **signatures}, overwrite=overwrite)
+        if any(file.parent == directory for file in files) and not os.path.lexists(directory):
+            _write_directory(directory, contents, overwrite=overwrite)
+        else:
+            write_together(contents, overwrite=overwrite)
     except OSError as failed:
         raise _unwritable(path, failed) from None
+
+
+def is_manifest(file: Path) -> bool:
+    """Return whether a file is named like a manifest."""
+    return f".{file.name}".endswith(MANIFEST)
+
+
+def _write_directory(directory: Path, contents: Mapping[Path, bytes | None], *, overwrite: bool) -> None:
+    """Write the files of a new directory, which appears with all of them or not at all, and files elsewhere."""
+    hidden = directory.with_name(f".{directory.name[:100]}.{secrets.token_hex(6)}")
+    hidden.mkdir()
+    try:
+        moved = {hidden / file.name if file.parent == directory else file: one for file, one in contents.items()}
+        write_together(moved, overwrite=overwrite)
+        hidden.rename(directory)
+    except BaseException:
+        shutil.rmtree(hidden, ignore_errors=True)
+        raise
 
 
 def _unwritable(path: str, failed: OSError, argument: str = "out") -> ArgumentError:

@@ -42,9 +42,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime
+from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
@@ -52,7 +54,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 from attrs import field
 
 from ggdp import _validate
-from ggdp._files import read_toml
+from ggdp._files import MOST_TOML, line_of, parsed_toml, read_file
 from ggdp._records import Flag, documented, frozen, like, option, options
 from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
@@ -95,6 +97,8 @@ MOST_IN_MEMORY = 50_000_000
 _LARGE_DELTA = 1e-5
 _LARGE_EPSILON = 10.0
 _LONGEST_NAME = 80
+# Bytes of the name of a table, which its file has with an ending.
+_LONGEST_FILE = 200
 # Fields that are read from several keys of a TOML file, and these keys.
 _COMPOSED = ("by", "goal", "domain", "statistics")
 _KEYS = ("epsilon", "delta", "notion", "tables", "columns", "impossible")
@@ -630,10 +634,20 @@ class TableRequest(TableOptions):
     def _within_sizes(self, most: int) -> tuple[int, ...]:
         return tuple(most if size is None else min(most, size) for size in self.sizes)
 
-    def to_toml(self) -> str:
-        """Return the request as the text of a TOML file, which `from_toml` reads, statistics in the order of kinds."""
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """A name for each table: its columns, or its number where these make no name."""
+        named = ["-".join(names) or "all" for names in self.by]
+        is_usable = len({name.casefold() for name in named}) == len(named) and all(map(is_table_name, named))
+        return tuple(named) if is_usable else tuple(f"table-{number}" for number in range(1, len(named) + 1))
+
+    def to_toml(self, names: Sequence[str] = (), **first: object) -> str:
+        """Return the request as the text of a TOML file, which `from_toml` reads, statistics in the order of kinds.
+
+        Names of tables and further keys, which stand first, are those of a study (`ggdp.Study`).
+        """
         goal = self.goal
-        sections: dict[str, dict[str, Any]] = {"": {"epsilon": goal.epsilon}}
+        sections: dict[str, dict[str, Any]] = {"": {**first, "epsilon": goal.epsilon}}
         if not isinstance(goal, PureDP):
             sections[""]["delta"] = goal.delta
         if goal.notion == "probabilistic":
@@ -650,7 +664,8 @@ class TableRequest(TableOptions):
             else:
                 asked.setdefault(statistic.kind, []).append(statistic.column)
         parts = [(f"[{section}]" if section else "", values) for section, values in sections.items()]
-        parts += [("[[tables]]", {"by": list(names), **asked}) for names in self.by]
+        named: Sequence[dict[str, Any]] = [{"name": name} for name in names] or [{}] * len(self.by)
+        parts += [("[[tables]]", {**name, "by": list(by), **asked}) for name, by in zip(named, self.by, strict=True)]
         for column in self.domain:
             declared = {key: value for key, value in column.arguments().items() if value is not None and key != "name"}
             values_in = declared.pop("range", None)
@@ -665,10 +680,17 @@ class TableRequest(TableOptions):
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> TableRequest:
-        """Return the request of a TOML file."""
+        """Return the request of a TOML file; errors name its line and key."""
+        content, name = read_file(path, argument="path", most=MOST_TOML), str(path)
+        plain = parsed_toml(content, name, argument="path")
+        with named_by_lines(content, plain, name):
+            return cls.from_keys(plain, name)
+
+    @classmethod
+    def from_keys(cls, content: Mapping[str, Any], name: str) -> TableRequest:
+        """Return the request that the keys of a TOML file make, given its name; errors are named by its keys."""
         from ggdp.domain.table_domain import Domain
 
-        content, name = read_toml(path, argument="path"), str(path)
         known = {said.key or one: one for one, (_, said) in options(cast("type", cls)).items() if one not in _COMPOSED}
         sections = {key.partition(".")[0] for key in known if "." in key}
         flat: dict[str, Any] = {}
@@ -679,17 +701,24 @@ class TableRequest(TableOptions):
                 key, value, is_section = "unit", {"is_row": True}, True
             flat |= {f"{key}.{inner}": one for inner, one in value.items()} if is_section else {key: value}
         if unknown := [key for key in flat if key not in known and key not in _KEYS]:
-            raise ArgumentError("path", name, f"{unknown[0]!r} is not a key of a request")
+            near = get_close_matches(unknown[0], [*known, *_KEYS], n=1)
+            said = f"is not a key of a request{f'; did you mean {near[0]!r}?' if near else '; take it out'}"
+            raise ArgumentError(unknown[0], flat[unknown[0]], said)
         given = {known[key]: value for key, value in flat.items() if key in known}
         if "epsilon" not in content:
             raise ArgumentError("path", name, "needs a key epsilon, such as epsilon = 1.0")
         tables = content.get("tables", [])
         if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
             raise ArgumentError("path", name, "needs a section [[tables]] for each table")
-        statistics = [_statistics(table, name) for table in tables]
-        if any(found != statistics[0] for found in statistics):
-            raise ArgumentError("path", name, "asks for other statistics in another table; ask for the same in all")
+        statistics = [_statistics(table) for table in tables]
+        for table, found in zip(tables, statistics, strict=True):
+            if found != statistics[0]:
+                said = "asks for other statistics in another table; ask for the same in all, or use a study for each"
+                raise ArgumentError("tables.by", table.get("by", []), said)
         by = [[columns] if isinstance(columns := table.get("by", []), str) else columns for table in tables]
+        for key in ("columns", "impossible"):
+            if not isinstance(content.get(key, {}), dict if key == "columns" else dict | list):
+                raise ArgumentError(key, content[key], f"must be a section, such as [{key}.NAME] or [[{key}]]")
         return cls(
             by=None if by == [[]] else by,
             goal=goal_of(content["epsilon"], content.get("delta"), content.get("notion")),
@@ -823,6 +852,12 @@ class ReleaseArguments(PlanArguments):
     analyst: str | None = option(
         "str, optional", "Who asks, for the ledger.", Flag("Who asks, for --ledger.", "NAME", label="Analyst")
     )
+    once: str | None = option(
+        "str, optional",
+        "With `ledger` and `out`: a key of your choice, such as the name and the date of a scheduled job. A run with "
+        "the key of an earlier release draws and charges nothing: it returns the files that were published.",
+        Flag("With --ledger: a key that charges once; a retry returns what was published and charges nothing.", "KEY"),
+    )
 
 
 @frozen
@@ -913,17 +948,75 @@ def _declared(declared: Mapping[str, Any], *, dated: bool) -> dict[str, Any]:
     return found
 
 
-def _statistics(table: Mapping[str, Any], name: str) -> tuple[Statistic, ...]:
+def _statistics(table: Mapping[str, Any]) -> tuple[Statistic, ...]:
     found: list[Statistic] = []
     for key, value in table.items():
         if key == "quantile" and isinstance(value, dict):
             found += [Quantile(column, fractions) for column, fractions in value.items()]
         elif key != "quantile" and key in STATISTICS and isinstance(value, list):
             found += [STATISTICS[key](column) for column in value]
+        elif key in STATISTICS:
+            example = "{ COLUMN = [0.5] }" if key == "quantile" else '["COLUMN"]'
+            raise ArgumentError(f"tables.{key}", value, f"must be as in {key} = {example}")
         elif key != "by":
-            known = ", ".join(["by", *STATISTICS])
-            raise ArgumentError("path", name, f"{key!r} is not a key of [[tables]]: {known}")
+            known = ", ".join(["name", "by", *STATISTICS])
+            raise ArgumentError(f"tables.{key}", value, f"is not a key of [[tables]]; known are {known}")
     return tuple(found)
+
+
+def is_table_name(name: object) -> bool:
+    """Return whether a table may have this name, which is that of a file on every system."""
+    if not isinstance(name, str) or re.fullmatch(r"\w[\w .()+-]{0,79}(?<![ .])", name) is None:
+        return False
+    return name.casefold() != "manifest" and len(name.encode()) <= _LONGEST_FILE
+
+
+@contextmanager
+def named_by_lines(content: bytes, plain: Mapping[str, Any], name: str) -> Iterator[None]:
+    """Make errors about a request that is read from a TOML file name its line and its key."""
+    known = {one: said.key or one for one, (_, said) in options(TableRequest).items()}
+    mentioned = {**known, "domain": "[columns.NAME]", "statistics": "mean, sum, variance or quantile"}
+
+    def mention(argument: str, value: str) -> str:
+        key = mentioned.get(argument, argument)
+        return f"{key} = {value!r}" if value else key
+
+    try:
+        yield
+    except ArgumentError as refused:
+        if refused.argument == "path":
+            raise
+        key = known.get(refused.argument, refused.argument)
+        found = next(_places(key, refused.value, plain), None) or tuple(key.split("."))
+        line = next((line for end in range(len(found), 0, -1) if (line := line_of(content, found[:end]))), None)
+        shown = ".".join(step for step in found if isinstance(step, str))
+        said = refused.expected.in_words_of(mention) if isinstance(refused.expected, Message) else refused.expected
+        where = name if line is None else f"{name}, line {line}"
+        raise type(refused)(f"{where}: {shown}", refused.value, said) from None
+
+
+def _places(key: str, value: object, plain: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
+    """Yield the keys of a TOML file that an error about an argument may be about, the likeliest first."""
+    for column in plain.get("columns", {}):
+        role, _, of = key.partition(" of ")
+        if of == repr(column):
+            yield "columns", column, value if role == "domain" and isinstance(value, str) else role
+    kind = key.removeprefix("tables.")
+    for place, table in enumerate(plain.get("tables", ())):
+        asked = table.get(kind)
+        if kind != key and asked == value:
+            yield "tables", place, kind
+        if kind == "by" and (asked == value or asked == [value] or (isinstance(asked, list) and value in asked)):
+            yield "tables", place, kind
+        for statistic in STATISTICS if kind == "statistics" else ():
+            if value in table.get(statistic, ()):
+                yield "tables", place, statistic
+        if key == "fractions" and "quantile" in table:
+            yield "tables", place, "quantile"
+    if key in ("by", "statistics"):
+        yield ("tables",)
+    if key == "domain":
+        yield ("columns",)
 
 
 def _key(key: str) -> str:

@@ -529,6 +529,7 @@ def check_table(
     >>> found.columns[0].nulls, found.columns[0].most_frequent, found.columns[0].unseen
     (1, (('No', 1),), ('sometimes',))
     """
+    CheckArguments(by, **given)  # raises if one is unknown or wrong, before the source is opened
     epsilon = given.pop("epsilon", 1.0)
     opening = {name: given.pop(name, None) for name in ("engine", "temp_dir")}
     target, text = given.pop("draft_domain", None), TextOptions(**{name: given.get(name) for name in _TEXT}).text

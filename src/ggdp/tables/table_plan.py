@@ -7,6 +7,7 @@ is a plan that is run, and nothing else: all that can be decided without the dat
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -18,10 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ggdp import _validate
+from ggdp._files import read_json
 from ggdp._records import options, takes, takes_data
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, Message, PrivacyWarning
-from ggdp.ledger.charging import ChargeRequest, PendingCharge
+from ggdp.ledger.charging import ChargeRequest, PendingCharge, charged_before
 from ggdp.noise.entropy import checked_source
 from ggdp.privacy import ApproxDP, Guarantee, PureDP
 from ggdp.privacy.guarantees import as_goal
@@ -37,15 +39,17 @@ from ggdp.tables.statistics.margins import SIZES, count_half_width, describe_spl
 from ggdp.tables.statistics.statistics_plan import StatisticsPlan, plan_statistics, statistics_mechanism
 from ggdp.tables.table_manifest import covered, number_of, protected_unit, table_properties, wording_of
 from ggdp.tables.table_noise import LAPLACE, NoiseFor, table_mechanism
-from ggdp.tables.table_release import TableRelease, html_row
+from ggdp.tables.table_release import ArrowViews, TableRelease, html_row
 from ggdp.tables.units_over_limit import CutPlan, joint, plan_cut, rest_of_goal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pyarrow as pa
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from ggdp.ledger import Ledger
+    from ggdp.ledger.chain import Entry
     from ggdp.mechanisms import Mechanism
     from ggdp.noise import Source
     from ggdp.tables.executor_release import WrittenRelease
@@ -119,6 +123,8 @@ class TablePlan:
         Engine that reads files.
     out, plot : Path, optional
         Where a run writes the tables, and pictures of them.
+    names : tuple of str, optional
+        Names of the tables, by which a run writes them where `out` is a directory.
     """
 
     request: TableRequest
@@ -130,6 +136,7 @@ class TablePlan:
     engine: Literal["duckdb", "spark"] | None = None
     out: Path | None = None
     plot: Path | None = None
+    names: tuple[str, ...] | None = None
 
     @cached_property
     def described_mechanism(self) -> NoiseRecord:
@@ -195,7 +202,7 @@ class TablePlan:
     def files(self) -> tuple[Path, ...]:
         """The files that a run writes: the tables, their manifest, the pictures."""
         tables = len(self.request.by)
-        written = () if self.out is None else output_files.targets(self.out, tables)
+        written = () if self.out is None else output_files.targets(self.out, tables, self.names)
         return (*written, *output_files.picture_files(self.plot, tables))
 
     def run(
@@ -208,17 +215,18 @@ class TablePlan:
         source: Source | None = None,
         ledger: Ledger | str | os.PathLike[str] | None = None,
         analyst: str | None = None,
-    ) -> TableRelease | WrittenRelease:
+        once: str | None = None,
+    ) -> TableRelease | WrittenRelease | PublishedFiles:
         """Count the data, draw the noise, and write the tables if the plan says where. Each run spends the budget.
 
         Parameters
         ----------
-        data, temp_dir, overwrite, sign, source, ledger, analyst
+        data, temp_dir, overwrite, sign, source, ledger, analyst, once
             As in `ggdp.release_table`.
 
         Returns
         -------
-        TableRelease or WrittenRelease
+        TableRelease, WrittenRelease or PublishedFiles
             As in `ggdp.release_table`; files of the plan are written all or none.
 
         Examples
@@ -235,12 +243,17 @@ class TablePlan:
             named = str(sign) if isinstance(sign, str | os.PathLike) else "a key"
             raise ArgumentError("sign", named, Message("needs {out}: the signature is a file next to the manifest"))
         written = () if self.out is None else files[: tables + 1]
+        if once is not None:
+            if self.out is None:
+                raise ArgumentError("once", once, Message("needs {out}: a retry returns the files that were published"))
+            if (found_before := charged_before(ledger, self, once)) is not None:
+                return PublishedFiles.of(self, *found_before)
         given: dict[str, Any] = {"overwrite": overwrite, "ledger": ledger, "data": data}
         if self.out is not None:
             output_files.require_tables(self.out, written, **given)
         if self.plot is not None:
             output_files.require_pictures(self.plot, files[len(written) :], **given)
-        with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
+        with PendingCharge(ledger, self, analyst=analyst, source=bits, once=once) as charge:
             release = release_counts(self, data, bits, temp_dir, charge, key)
             found = output_files.files_of(release, written, files[len(written) :])
             output_files.write_files(found, str(self.out or self.plot), overwrite=overwrite, key=key)
@@ -323,13 +336,17 @@ class TablePlan:
                 raise
             raise ArgumentTypeError("plain", plain, "must be what TablePlan.to_dict returned") from wrong
         tables = len(request.by)
-        manifest = next((place for place, file in enumerate(files) if file.endswith(output_files.MANIFEST)), None)
-        first = None if manifest is None else Path(files[0])
-        drawn = files[0 if manifest is None else manifest + 1 :]
+        manifest = next((place for place, file in enumerate(files) if output_files.is_manifest(Path(file))), None)
+        out, names, drawn = None, None, files[0 if manifest is None else manifest + 1 :]
+        if manifest is not None:
+            out = output_files.unnumbered(Path(files[0]), tables)
+            if Path(files[manifest]).name == output_files.MANIFEST[1:]:
+                out, names = Path(files[manifest]).parent, tuple(Path(file).stem for file in files[:manifest])
         found = plan_request(
             request,
             engine=engine,
-            out=None if first is None else output_files.unnumbered(first, tables),
+            out=out,
+            names=names,
             plot=output_files.unnumbered(Path(drawn[0]), tables) if drawn else None,
         )
         again = json.loads(json.dumps(found.to_dict()))
@@ -355,6 +372,79 @@ class TablePlan:
         return [*self.request.warnings, *filter(None, [self.request.unit_warning])]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PublishedFiles(ArrowViews):
+    """Tables that an earlier run with the same key (`once`) has published, as their files are now.
+
+    Attributes
+    ----------
+    plan : TablePlan
+        The plan, which is that of the earlier run.
+    entry : Entry
+        The charge of the earlier run; nothing was charged again.
+    files : tuple of Path
+        The files, which are those that the ledger recorded, to the byte.
+    manifest : dict
+        The manifest among them.
+    """
+
+    plan: TablePlan
+    entry: Entry
+    files: tuple[Path, ...]
+    manifest: dict[str, Any]
+
+    @classmethod
+    def of(cls, plan: TablePlan, entry: Entry, digests: Mapping[str, str]) -> PublishedFiles:
+        """Return what an entry has published, if the files of a plan are still those."""
+        named, directory = {file.name: file for file in plan.files}, plan.files[0].parent
+        if missing := [name for name in named if not any(known.startswith(name) for known in digests)]:
+            said = f"has published {', '.join(digests)}, not {missing[0]}; name the outputs of that release"
+            raise ArgumentError("once", entry.once, said)
+        files = tuple(named.get(name, directory / name) for name in digests)
+        for file, digest in zip(files, digests.values(), strict=True):
+            if (found := digest_of_file(file)) != digest:
+                said = "is not there" if found is None else "is not the file that was published"
+                raise ArgumentError(
+                    "once",
+                    entry.once,
+                    f"has charged entry {entry.number}, but {str(file)!r} {said}: put the published file back there. "
+                    "The charge stays, and nothing is drawn again with this key; a new key charges again",
+                )
+        (described,) = (file for file in files if output_files.is_manifest(file))
+        manifest = read_json(described, argument="once")
+        return cls(plan=plan, entry=entry, files=files, manifest=manifest)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of the tables."""
+        return self.plan.guarantee
+
+    def to_arrow(self) -> pa.Table:
+        """Return the one table as an Arrow table, read from its file."""
+        if len(self.plan.request.by) > 1:
+            raise ArgumentError("release", f"of {len(self.plan.request.by)} tables", "read one of its files")
+        import pyarrow.csv
+        import pyarrow.parquet
+
+        file, columns = self.files[0], self.manifest["table"]["tables"][0]["tableSchema"]["columns"]
+        if file.suffix.lower() != ".csv":
+            return pyarrow.parquet.read_table(self.plan.files[0])
+        texts = {column["name"]: pyarrow.string() for column in columns if column["datatype"] == "string"}
+        return pyarrow.csv.read_csv(file, convert_options=pyarrow.csv.ConvertOptions(column_types=texts))
+
+    def __repr__(self) -> str:
+        return f"PublishedFiles of entry {self.entry.number}: {', '.join(map(str, self.files))}"
+
+
+def digest_of_file(file: Path) -> str | None:
+    """Return the SHA-256 of a file; None if it cannot be read."""
+    try:
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
 def plan_request(
     request: TableRequest,
     noise_for: NoiseFor | None = None,
@@ -362,11 +452,12 @@ def plan_request(
     engine: Literal["duckdb", "spark"] | None = None,
     out: str | os.PathLike[str] | None = None,
     plot: str | os.PathLike[str] | None = None,
+    names: tuple[str, ...] | None = None,
 ) -> TablePlan:
     """Return how a request will be answered; `noise_for` takes noise from published certificates, not by a search."""
     tables = len(request.by)
     if out is not None:
-        output_files.targets(out, tables)
+        output_files.targets(out, tables, names)
         out = Path(out)
     if plot is not None:
         output_files.picture_files(plot, tables)
@@ -416,7 +507,17 @@ def plan_request(
         engine=engine,
         out=out,
         plot=plot,
+        names=names,
     )
+
+
+def warn_of(plan: TablePlan) -> None:
+    """Warn of what a plan protects little; the warnings point to the first caller outside ggdp."""
+    frame, depth = sys._getframe(), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "ggdp":
+        frame, depth = frame.f_back, depth + 1
+    for warning in plan.warnings:
+        warnings.warn(warning, PrivacyWarning, stacklevel=depth)
 
 
 @takes(PlanArguments, TextOptions)
@@ -461,13 +562,8 @@ def plan_table(by: Any, goal: Any = None, domain: Any = None, **given: Any) -> T
     """
     run = {name: given.pop(name, None) for name in _OF_PLANS}
     request = TableRequest(by, as_goal(goal, run.pop("epsilon"), run.pop("delta")), domain, **given)
-    # Warnings point to the first caller outside ggdp.
-    frame, depth = sys._getframe(), 1
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "ggdp":
-        frame, depth = frame.f_back, depth + 1
     plan = plan_request(request, **run)
-    for warning in plan.warnings:
-        warnings.warn(warning, PrivacyWarning, stacklevel=depth)
+    warn_of(plan)
     return plan
 
 
@@ -478,7 +574,7 @@ def release_table(
     goal: Any = None,  # noqa: ANN401
     domain: Any = None,  # noqa: ANN401
     **given: Any,  # noqa: ANN401
-) -> TableRelease | WrittenRelease:
+) -> TableRelease | WrittenRelease | PublishedFiles:
     """Count the rows of a table by public columns, and release the counts under differential privacy.
 
     Equivalent to ``plan_table(...).run(data, ...)``.

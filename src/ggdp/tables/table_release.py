@@ -242,6 +242,13 @@ class TableRelease(ArrowViews):
 
         return tuple(notes_of(self))
 
+    def __getitem__(self, name: str) -> Table:
+        """Return the table of a name: that of a study, or its columns, such as ``release["ward-age"]``."""
+        names = self.plan.names or self.request.table_names
+        if name not in names:
+            raise ArgumentError("name", name, f"is no table of this release; its tables are {', '.join(names)}")
+        return self.tables[names.index(name)]
+
     def to_arrow(self) -> pa.Table:
         """Return the one table as an Arrow table; if there are several, take one of `tables`."""
         return self._one().to_arrow()
