@@ -34,6 +34,7 @@ from ggdp.sources.measures import number_name
 
 if TYPE_CHECKING:
     from ggdp.domain.column import Column
+    from ggdp.domain.text_values import Rewriting
     from ggdp.sources.query import CountQuery
 
 
@@ -113,7 +114,8 @@ class PandasFrame(Engine):
         # Python values are read as numbers beside what they are as keys.
         for name in query.measured_columns:
             if _holds_python(self._data[name]):
-                floats = _read_each(self._data[name], _float, pa.float64())
+                text = next(one.measure.text for one in query.measured if one.measure.column == name)
+                floats = _read_each(self._data[name], _float, pa.float64(), text.nulls, text.number)
                 frame = as_frame(nw.to_native(frame).append_column(number_name(name), floats))
         return frame
 
@@ -134,15 +136,29 @@ def _array(series: Any, column: Column | None) -> pa.Array:  # noqa: ANN401 - a 
         with suppress(UnicodeEncodeError):
             return pa.Array.from_pandas(series)
     if column is not None and column.kind == "bins":
-        return _read_each(series, partial(_bin, column=column), pa.int64())
-    instead = text_of_invalid(column)
-    return _read_each(series, partial(_text, instead=instead), pa.string())
+        read = partial(_bin, column=column)
+        return _read_each(series, read, pa.int64(), column.text.nulls, column.rewriting)
+    # Texts are read as declared afterwards, with those of other frames.
+    day = column.text.written if column is not None and column.kind == "date" else date.isoformat
+    return _read_each(series, partial(_text, instead=text_of_invalid(column), day=day), pa.string())
 
 
-def _read_each(series: Any, read: Callable[[Any], object], kind: pa.DataType) -> pa.Array:  # noqa: ANN401 - of pandas
+def _read_each(
+    series: Any,  # noqa: ANN401 - of pandas
+    read: Callable[[Any], object],
+    kind: pa.DataType,
+    nulls: Sequence[str] = (),
+    rewriting: Rewriting | None = None,
+) -> pa.Array:
     """Return what is read of the Python values of a series, null of null; of its categories each is read once."""
     values = series.cat.categories if _of_categories(series) else series
-    found = pa.array([None if _is_null(value) else read(value) for value in values], kind)
+
+    def read_one(value: Any) -> object:  # noqa: ANN401 - any Python value
+        if _is_null(value) or (nulls and _text(value, None) in nulls):
+            return None
+        return read(rewriting.of(value) if rewriting is not None and isinstance(value, str) else value)
+
+    found = pa.array(map(read_one, values), kind)
     if not _of_categories(series):
         return found
     codes = series.cat.codes.to_numpy()
@@ -168,7 +184,7 @@ def _is_null(value: Any) -> bool:  # noqa: ANN401 - any Python value
     return isinstance(value, float | np.floating) and math.isnan(value)
 
 
-def _text(value: Any, instead: str | None) -> str | None:  # noqa: ANN401 - any Python value
+def _text(value: Any, instead: str | None, day: Callable[[date], str] = date.isoformat) -> str | None:  # noqa: ANN401
     """Return the canonical text of a Python value."""
     if isinstance(value, str):
         try:
@@ -181,7 +197,7 @@ def _text(value: Any, instead: str | None) -> str | None:  # noqa: ANN401 - any 
     if isinstance(value, numbers.Integral):
         return str(int(value)) if abs(int(value)) < 10**100 else instead
     if isinstance(value, date) and not isinstance(value, datetime):
-        return value.isoformat()
+        return day(value)
     if isinstance(value, float | np.floating):
         number = float(value)
         return str(int(number)) if number.is_integer() and -(2.0**63) <= number < 2.0**63 else instead

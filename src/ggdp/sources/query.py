@@ -59,6 +59,7 @@ class CountQuery:
     unit: str | None = None  # the column whose values are the units; without it every row is one
     max_cells: int = 1  # most cells of a marginal that a unit is counted in
     max_rows_per_cell: int | None = None  # most rows of a unit that count in a cell; without it a cell counts units
+    unit_nulls: tuple[str, ...] = ()  # texts that are no unit
     measured: tuple[SummedMeasure, ...] = ()  # what is added up of the values of columns, for statistics
     # With a unit, a secret for the choice of its cells: from the operating system, new for every release.
     key: bytes = field(default=b"", repr=False)
@@ -209,7 +210,8 @@ class TableSource:
                 for place, marginal in enumerate(query.marginals):
                     if query.unit is not None:
                         secret = int.from_bytes(hashlib.sha256(f"{query.key.hex()}:{place}".encode()).digest()[:8])
-                        limits = UnitLimits(query.unit, query.max_cells, secret, query.max_rows_per_cell)
+                        most = query.max_cells, query.max_rows_per_cell
+                        limits = UnitLimits(query.unit, most[0], secret, most[1], query.unit_nulls)
                     found.append(ask(MarginalQuery(self.engine, frame, marginal, limits, query.measured)))
                 return found
 

@@ -57,6 +57,7 @@ from ggdp import _validate
 from ggdp._files import MOST_TOML, line_of, parsed_toml, read_file
 from ggdp._records import Flag, documented, frozen, like, option, options
 from ggdp._rounding import rounded_up_text
+from ggdp.domain.text_values import TextValues, null_words
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 from ggdp.privacy import ApproxDP, Guarantee, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.privacy.guarantees import as_goal, validated_neighbours
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+    from ggdp.domain.column import Column
     from ggdp.domain.table_domain import Domain
     from ggdp.ledger import Ledger
     from ggdp.noise import Source
@@ -102,6 +104,8 @@ _LONGEST_FILE = 200
 # Fields that are read from several keys of a TOML file, and these keys.
 _COMPOSED = ("by", "goal", "domain", "statistics")
 _KEYS = ("epsilon", "delta", "notion", "tables", "columns", "impossible")
+# Options of text files that are about what is in them: they apply to all columns of text, wherever these are.
+_OF_VALUES = ("decimal", "thousands", "date_format", "null_values")
 # A flag that may be given several times.
 _repeated = partial(Flag, kind=list[str] | None)
 
@@ -179,7 +183,7 @@ def _weights(weights: Mapping[str, float] | tuple[tuple[str, float], ...] | None
 
 @frozen(kw_only=True)
 class TextOptions:
-    """How text files are read, if their names do not say so: part of a request, never inferred from the data."""
+    """How text is read, if names of files do not say so: part of a request, never inferred from the data."""
 
     encoding: str | None = option(
         "str, optional",
@@ -231,16 +235,48 @@ class TextOptions:
         Flag("Sheet of an Excel workbook, if it has several.", "NAME", label="Sheet"),
         key="format.sheet",
     )
+    decimal: str | None = option(
+        "str, optional",
+        'Decimal mark of numbers in columns of text, such as ","; a point by default. A column may declare its own.',
+        Flag("Decimal mark of numbers in text: ',' or '.' (default).", "C"),
+        key="format.decimal",
+    )
+    thousands: str | None = option(
+        "str, optional",
+        "Separator of groups of three digits of numbers in columns of text: a point, a comma, an apostrophe or a "
+        "space; none by default.",
+        Flag("Separator of thousands of numbers in text: '.', ',', ' or a space.", "C"),
+        key="format.thousands",
+    )
+    date_format: str | None = option(
+        "str, optional",
+        'How dates are written in columns of text, such as "%d.%m.%Y"; by default as in ISO 8601.',
+        Flag("How dates in text are written, such as '%d.%m.%Y'; else ISO 8601.", "FORMAT"),
+        key="format.date_format",
+    )
+    null_values: tuple[str, ...] | None = option(
+        "sequence of str, optional",
+        'Words that stand for missing values in columns of text, such as ``["NA", "."]``.',
+        Flag("Words that stand for missing values in text, such as NA,.", "W[,W...]"),
+        check=null_words,
+        key="format.null_values",
+    )
 
     @cached_property
     def text(self) -> TextFormat | None:
         """How text files are read; None if no option is given."""
-        given = {name: value for name in options(TextOptions) if (value := getattr(self, name)) is not None}
+        names = [name for name in options(TextOptions) if name not in _OF_VALUES]
+        given = {name: value for name in names if (value := getattr(self, name)) is not None}
         if not given:
             return None
         from ggdp.sources.text_files import TextFormat
 
         return TextFormat(**given)
+
+    @cached_property
+    def values(self) -> TextValues:
+        """How the text of columns is read that do not declare it themselves."""
+        return TextValues(**{name: getattr(self, name) for name in _OF_VALUES})
 
 
 @frozen(kw_only=True)
@@ -491,6 +527,8 @@ class TableRequest(TableOptions):
             object.__setattr__(self, "unit_is_row", True)
         elif self.unit is not None and self.max_cells is None and self.by == ((),):
             object.__setattr__(self, "max_cells", 1)
+        for name in self.columns:
+            self.column(name)
         from ggdp.tables.request_refusals import refusals
 
         for argument, value, said in refusals(self):
@@ -501,16 +539,22 @@ class TableRequest(TableOptions):
     @cached_property
     def domains(self) -> tuple[Domain, ...]:
         """The domain of each marginal; undeclared columns are open."""
-        from ggdp.domain.column import Column
         from ggdp.domain.table_domain import Domain
 
         return tuple(
             Domain(
-                [self.domain[name] if name in self.domain else Column(name=name) for name in names],
+                [self.column(name) for name in names],
                 impossible=[pattern for pattern in self.domain.impossible if set(pattern) <= set(names)],
             )
             for names in self.by
         )
+
+    def column(self, name: str) -> Column:
+        """Return a column with how its text is read; an undeclared one is open."""
+        from ggdp.domain.column import Column
+
+        declared = self.domain[name] if name in self.domain else Column(name=name)
+        return declared.read_as(self.values)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -555,7 +599,8 @@ class TableRequest(TableOptions):
     def unit_limits(self) -> dict[str, Any]:
         """The column of units and how much of a unit is counted, as `ggdp.sources.query.CountQuery` takes them."""
         limits = {"max_cells": self.cells_per_unit, "max_rows_per_cell": self.max_rows_per_cell}
-        return {"unit": self.unit, **limits}
+        nulls = () if self.unit is None else self.column(self.unit).text.nulls
+        return {"unit": self.unit, **limits, "unit_nulls": nulls}
 
     @cached_property
     def most_cells(self) -> tuple[int, ...]:
@@ -743,7 +788,7 @@ class TableRequest(TableOptions):
             "statistics": [described(statistic) for statistic in self.statistics],
             "per_unit": self.per_unit,
             "weights": dict(self.weights),
-            "text": (self.text or TextFormat()).to_dict(),
+            "text": {**(self.text or TextFormat()).to_dict(), **self.values.to_dict()},
             "impossible": [
                 {name: level.isoformat() if isinstance(level, date) else level for name, level in pattern}
                 for pattern in patterns

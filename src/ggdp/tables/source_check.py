@@ -49,7 +49,7 @@ from ggdp.errors import ArgumentError, GgdpError
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
 from ggdp.releases.mechanism_record import LEVEL
-from ggdp.sources.codes import NUMBER, bin_codes
+from ggdp.sources.codes import NUMBER, bin_codes, declared_text, read_text
 from ggdp.sources.counting import clamped_totals, keys
 from ggdp.sources.duckdb_engine import json_irregular
 from ggdp.sources.engine import Frame, hide_errors
@@ -577,7 +577,7 @@ def check_table(
         source.check(CountQuery(marginals=request.domains, measured=measured))
         columns = tuple(_column(source, column) for column in declared.values())
         ranges = tuple(
-            _range(source, request, request.domain[name])
+            _range(source, request, request.column(name))
             for name in dict.fromkeys(statistic.column for statistic in request.statistics)
         )
         rows = columns[0].rows if columns else ranges[0].rows
@@ -609,13 +609,13 @@ def _column(source: TableSource, column: Column) -> ColumnCheck:
     is_open = column.kind == "open"
     # Nothing equals this level: all values of an open column are others.
     levels = (_OTHER * 2,) if is_open else column.levels
-    probe = Column(name=column.name, levels=levels, edges=column.edges, other=_OTHER, missing=_MISSING)
+    probe = _probe(column, levels=levels, edges=column.edges)
     counts = _by_code(source, probe)
     nulls, unmatched, unparsable = int(counts[-1]), 0 if is_open else int(counts[-2]), 0
     unread: list[tuple[str, int]] | None = []
     if unmatched and column.kind == "bins":
         inner = [edge for edge in column.edges or () if edge not in (-math.inf, math.inf)]
-        anywhere = Column(name=column.name, edges=(-math.inf, *inner, math.inf), other=_OTHER, missing=_MISSING)
+        anywhere = _probe(column, edges=(-math.inf, *inner, math.inf))
         unparsable = int(_by_code(source, anywhere)[-2])
         unread = _unmatched(source, anywhere, anywhere) if unparsable else []
     values = _unmatched(source, column, probe) if unmatched else []
@@ -657,7 +657,7 @@ def _range(source: TableSource, request: TableRequest, column: Column) -> RangeC
     low, high = float(values.low), float(values.high)
     # The last bin has its end; so the end of the range is inside.
     edges = (-math.inf, low, math.nextafter(high, math.inf), math.inf)
-    probe = Column(name=column.name, edges=edges, other=_OTHER, missing=_MISSING)
+    probe = _probe(column, edges=edges)
     below, inside, above, unparsable, nulls = _by_code(source, probe).tolist()
     if source.engine.kinds[column.name] == "boolean":
         # Truths are numbers here, 0 and 1, though no bin of numbers holds them.
@@ -668,7 +668,8 @@ def _range(source: TableSource, request: TableRequest, column: Column) -> RangeC
     totals: dict[str, int] = {}
     if summed := tuple(SummedMeasure(measure, squares=False) for measure in measures if measure.rule == "sum"):
         # No cell is left out, so that the key decides nothing.
-        query = CountQuery(marginals=request.domains, unit=request.unit, measured=summed[:1], key=bytes(16))
+        limits = {"unit": request.unit, "unit_nulls": request.unit_limits["unit_nulls"]}
+        query = CountQuery(marginals=request.domains, **limits, measured=summed[:1], key=bytes(16))
         tables = source.answer(query, clamped_totals)
         totals = {f"totals_{end}": sum(table[end][0].as_py() or 0 for table in tables) for end in ("below", "above")}
     advice = []
@@ -691,6 +692,11 @@ def _range(source: TableSource, request: TableRequest, column: Column) -> RangeC
     )
 
 
+def _probe(column: Column, **declared: Any) -> Column:  # noqa: ANN401 - levels or edges
+    """Return a column in which every row has a code, whose text is read as that of another."""
+    return Column(name=column.name, other=_OTHER, missing=_MISSING, **declared, **column.text.declared)
+
+
 def _by_code(source: TableSource, probe: Column) -> NDArray[np.int64]:
     """Return how many rows have each code of a column in which every row has one."""
     (counted,) = source.count(CountQuery(marginals=(Domain([probe]),)))
@@ -707,17 +713,22 @@ def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple
     def others(found: Frame) -> Frame:
         if column.kind != "bins":
             return found
-        return found.filter(
-            bin_codes(nw.col("t0"), "text", probe, nw.String(), source.engine.dialect) == probe.other_code
-        )
+        value = nw.col("t0")
+        found = found.with_columns(d0=declared_text(value, (), column.rewriting) if column.rewriting else value)
+        found = found.with_columns(r0=read_text(nw.col("d0"), column))
+        codes = bin_codes(nw.col("d0"), "text", probe, nw.String(), source.engine.dialect, nw.col("r0"))
+        return found.filter(codes == probe.other_code).drop("d0", "r0")
 
     def canonical(value: str) -> str:
         """Return the text of the level that a value matches (`ggdp.sources.codes`)."""
+        if column.rewriting is not None and source.engine.kinds[column.name] == "text":
+            value = column.rewriting.of(value)
         if column.kind == "integer" and re.fullmatch(r"[+-]?[0-9]+(\.0*)?", value, re.ASCII):
             return str(int(value.partition(".")[0]))
         return value.lower() if column.kind == "boolean" else value
 
-    table = _aggregated(source, Domain([Column(name=column.name)]), others)
+    values_of = Column(name=column.name, null_values=column.text.null_values)
+    table = _aggregated(source, Domain([values_of]), others)
     values = zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True)
     known = set(column.texts)
     left = [(value, count) for value, count in values if canonical(value) not in known]
@@ -738,7 +749,7 @@ def _units(
     source: TableSource, unit: str, request: TableRequest, marginals: Sequence[MarginalCheck], rows: int, epsilon: float
 ) -> UnitCheck:
     """Return how many cells units are in, table by table, and what each `max_cells` leaves and costs."""
-    column = Column(name=unit)
+    column = Column(name=unit, null_values=request.column(unit).text.null_values)
     whole = _marginal(source, Domain([column]))
     found = []
     # Without columns all rows are one cell.
