@@ -118,6 +118,7 @@ class Case:
     unit: str | None = None
     max_cells: int = 1
     seed: int | None = field(default=None, compare=False)
+    where: tuple[Any, ...] | None = None  # a filter of `tests.fuzz.filters`
 
     @property
     def neighbour(self) -> Table:

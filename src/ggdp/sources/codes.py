@@ -66,7 +66,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
@@ -209,7 +209,7 @@ def bin_codes(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType,
         # No truth is a number, and no number is a time.
         return fill_code(nw.lit(other), value, kind, column)
     if column.dated:
-        read, passed = _times(value, kind, column, dtype, dialect)
+        read, passed = time_conditions(value, kind, column.edges or (), dtype, dialect)
     else:
         read, passed = _numbers(value, kind, column, dtype)
     codes = [other, *range(len(column.edges or ()) - 1), other]
@@ -243,32 +243,58 @@ def _numbers(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType) 
     return value, [*lower, reaches(last)]
 
 
-def _times(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType, dialect: Dialect) -> _Conditions:
-    """Return values as times, null if they are not, and whether they reach each bin and the end of the last one."""
-    edges: Sequence[Any] = column.edges or ()
+def time_conditions(
+    value: nw.Expr, kind: str, edges: Sequence[Any], dtype: nw.dtypes.DType, dialect: Dialect
+) -> _Conditions:
+    """Return values as times, null if they are not, and whether they are at or after each edge."""
     if kind not in ("date", "datetime"):
-        text = value.cast(nw.String)
-        time = nw.when(text.str.contains(rf"^{periods.ISO}\z")).then(text.str.replace_all("T", " ", literal=True))
+        time = text_as_time(value)
         return time, [edge < 0 if isinstance(edge, float) else (time >= periods.time_text(edge)) for edge in edges]
-    unit = getattr(dtype, "time_unit", None)
-    # Microseconds of the unit; a day is that of dates. Nanoseconds are compared with whole microseconds, which are
-    # ticks of theirs, of which 64 bits hold those between two.
-    step = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1, None: 86_400_000_000}[unit]
-    earliest, latest = -(2**63) // 1000 + 1, (2**63 - 1) // 1000
+    step = _ticks(dtype)
 
     def literal(microseconds: int) -> nw.Expr:
-        time = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)  # noqa: DTZ001
-        return dialect.date_literal(time.date()) if isinstance(dtype, nw.Date) else dialect.time_literal(time, dtype)
+        return _literal(microseconds, dtype, dialect)
 
     def reaches(edge: Any) -> nw.Expr | bool:  # noqa: ANN401 - a date or a time, or infinite
         # Times before year 1 reach no edge, those after 9999 all.
         least = periods.instant(edge)
         ceiling = _FIRST if least < _FIRST else _LAST + 1 if least > _LAST else -(-int(least) // step) * step
-        if unit == "ns" and not earliest <= ceiling <= latest:
+        if not _fits(ceiling, dtype):
             return ceiling < 0
         return value > literal(_LAST // step * step) if ceiling > _LAST else value >= literal(ceiling)
 
     return value, [reaches(edge) for edge in edges]
+
+
+def time_literal(time: date, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr | None:
+    """Return a day or a time as a literal of a type of days or time stamps; None if it has no value that is equal."""
+    ticks = int(periods.instant(time))
+    return _literal(ticks, dtype, dialect) if _fits(ticks, dtype) and ticks % _ticks(dtype) == 0 else None
+
+
+def _ticks(dtype: nw.dtypes.DType) -> int:
+    """Return the microseconds of the unit of a type; a day is that of dates.
+
+    Nanoseconds are compared with whole microseconds, which are ticks of theirs.
+    """
+    unit = getattr(dtype, "time_unit", None)
+    return {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1, None: 86_400_000_000}[unit]
+
+
+def _fits(microseconds: int, dtype: nw.dtypes.DType) -> bool:
+    """Return whether 64 bits of the unit of a type hold a time; a question for nanoseconds alone."""
+    return getattr(dtype, "time_unit", None) != "ns" or -(2**63) // 1000 + 1 <= microseconds <= (2**63 - 1) // 1000
+
+
+def _literal(microseconds: int, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr:
+    time = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)  # noqa: DTZ001
+    return dialect.date_literal(time.date()) if isinstance(dtype, nw.Date) else dialect.time_literal(time, dtype)
+
+
+def text_as_time(text: nw.Expr) -> nw.Expr:
+    """Return ISO text with a space before the hour; null if it is no time."""
+    text = text.cast(nw.String)
+    return nw.when(text.str.contains(rf"^{periods.ISO}\z")).then(text.str.replace_all("T", " ", literal=True))
 
 
 def text_as_float(text: nw.Expr) -> nw.Expr:

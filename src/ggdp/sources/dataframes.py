@@ -13,7 +13,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from ggdp.sources.measures import number_name
 
 if TYPE_CHECKING:
     from ggdp.domain.column import Column
+    from ggdp.domain.filters import Reading
     from ggdp.sources.query import CountQuery
 
 
@@ -79,6 +80,9 @@ class ArrowTable(Engine):
                 # Arrow refuses to round integers to floats unless it is told to, by an error that values decide.
                 numbers = pc.cast(table[safe_name(name)], pa.float64(), safe=False)
                 table = table.append_column(number_name(name), numbers)
+        for read, (name, reading) in query.readings.items():
+            if reading == "number" and self.kinds[name] == "integer":
+                table = table.append_column(read, pc.cast(table[safe_name(name)], pa.float64(), safe=False))
         return as_frame(table)
 
 
@@ -114,8 +118,23 @@ class PandasFrame(Engine):
         for name in query.measured_columns:
             if _holds_python(self._data[name]):
                 floats = _read_each(self._data[name], _float, pa.float64())
-                frame = as_frame(nw.to_native(frame).append_column(number_name(name), floats))
+                frame = _with_column(frame, number_name(name), floats)
+        for read, (name, reading) in query.readings.items():
+            if _holds_python(self._data[name]):
+                values = _read_each(self._data[name], *_READ[reading])
+            elif self.kinds[name] == "text":
+                values = _array(self._data[name], None)
+            else:
+                continue
+            frame = _with_column(frame, read, values)
         return frame
+
+
+def _with_column(frame: Frame, name: str, values: pa.Array) -> Frame:
+    """Return a frame with a column, in place of one that was read from codes of bins as if they were numbers."""
+    table = nw.to_native(frame)
+    table = table.drop_columns(name) if name in table.column_names else table
+    return as_frame(table.append_column(name, values))
 
 
 def _of_categories(series: Any) -> bool:  # noqa: ANN401 - a pandas series
@@ -210,6 +229,34 @@ def _number(value: Any) -> float | None:  # noqa: ANN401 - any Python value
         return None if isinstance(value, bool) else int(value)
     return float(value) if isinstance(value, float | np.floating) else None
 
+
+def _not_truth(value: Any) -> float | None:  # noqa: ANN401 - any Python value
+    """Return a number as in bins, of which none is a truth."""
+    return None if isinstance(value, bool | np.bool_) else _float(value)
+
+
+def _time(value: Any) -> str | None:  # noqa: ANN401 - any Python value
+    """Return a date, a time or ISO text as ISO text."""
+    microseconds = instant_of_value(value)
+    if microseconds is None or isinstance(value, str):
+        return None if microseconds is None else str(value)
+    time = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)  # noqa: DTZ001
+    return f"{time.isoformat(' ', 'microseconds')}{getattr(value, 'nanosecond', 0):03}"
+
+
+def _known(value: Any) -> bool | None:  # noqa: ANN401 - any Python value
+    """Return that there is a value; null for text that is no UTF-8."""
+    return None if isinstance(value, str) and _text(value, None) is None else True
+
+
+# What a filter reads of Python values.
+_READ: dict[Reading, tuple[Callable[[Any], object], pa.DataType]] = {
+    "number": (_not_truth, pa.float64()),
+    "text": (partial(_text, instead=None), pa.string()),
+    "truth": (partial(_text, instead=None), pa.string()),
+    "time": (_time, pa.string()),
+    "null": (_known, pa.bool_()),
+}
 
 # Before it, a column named like a pattern (^w.*$) is taken for another one, and a unit may be counted more than once.
 OLDEST = (1, 36)

@@ -1,0 +1,211 @@
+r"""Filters of rows on every engine: which rows a filter (`ggdp.domain.filters`) holds for, as one expression.
+
+=======  ===============================================  ==========================================================
+reading  kinds of columns                                 a value of the column
+=======  ===============================================  ==========================================================
+number   text, integer, float, decimal, boolean, object   as in bins, rounded to a 64-bit float, which no comparison
+                                                          with a number of at most 2^53 notices; a truth is none
+text     all but datetime                                 its canonical text as that of a text level
+truth    all but datetime                                 its canonical text as that of a true or false level
+time     text, integer, float, boolean, date, datetime,   as in bins of time; a number is none
+         object
+null     all of these                                     nulls, NaN, and text that is no UTF-8
+=======  ===============================================  ==========================================================
+
+Which kinds a reading takes is decided by the schema, before a row is read. Python values of pandas are read one by one
+(`ggdp.sources.dataframes`), for each reading into a column of its own (`reading_name`).
+
+Claim. Whether a row is counted is a function of this row, and is evaluated without an error, whatever the row holds.
+Each condition is "the value has the reading, and compares so": nothing is cast but text that has been matched with a
+pattern of numbers, and numbers to floats. So it is true or false and never null, whatever an engine makes of nulls.
+A filter is evaluated on the rows as they are read, before anything is grouped (`ggdp.sources.query`): what is counted
+is the table of the rows that it keeps, and what a unit adds to that is a function of the unit's own rows.
+
+`like` is a regular expression that matches the whole text. Where an engine tries all ways to match one (Java), each
+part after a % is matched once, as far to the left as possible, which finds a match whenever there is one: else one long
+text could keep the engine busy for years.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal
+
+import narwhals as nw
+
+from ggdp.domain import periods
+from ggdp.domain.filters import Combination, Condition, Filter, Reading, conditions
+from ggdp.errors import ArgumentError
+from ggdp.sources.codes import (
+    canonical_text,
+    kind_of,
+    text_as_float,
+    text_as_time,
+    time_conditions,
+    time_literal,
+)
+from ggdp.sources.counting import writable
+from ggdp.sources.engine import Frame, safe_name
+
+if TYPE_CHECKING:
+    from ggdp.sources.engine import Dialect
+
+_OF_PANDAS = {"text", "integer", "float", "boolean", "object"}
+_KINDS: dict[Reading, set[str]] = {
+    "number": _OF_PANDAS | {"decimal"},
+    "text": _OF_PANDAS | {"decimal", "date"},
+    "truth": _OF_PANDAS | {"decimal", "date"},
+    "time": _OF_PANDAS | {"date", "datetime"},
+    "null": _OF_PANDAS | {"decimal", "date", "datetime"},
+}
+_COMPARED = {"number": "numbers", "text": "text", "truth": "true and false", "time": "dates", "null": "null"}
+
+
+def reading_name(column: str, reading: str) -> str:
+    """Return the internal name of a column of what was read of Python values, beside their texts."""
+    return f"{safe_name(column)}_as_{reading}"
+
+
+def require_readable(where: Filter, kinds: Mapping[str, str]) -> None:
+    """Raise if a column of a filter cannot be read as its values are; no row is read."""
+    for condition in conditions(where):
+        kind = kinds[condition.column]
+        is_refused = condition.part in ("month", "weekday") and kind == "datetime"
+        if is_refused or kind not in _KINDS[condition.reading]:
+            what = f"{condition.part}()" if is_refused else f"compared with {_COMPARED[condition.reading]}"
+            how = "compare it with date '2024-01-31'" if kind in ("date", "datetime") else "cast the column first"
+            how = "cast the column to dates first" if is_refused else how
+            said = f"{condition.column!r} is a column of kind {kind}, which has no {what}"
+            said = said if is_refused else f"{condition.column!r} is a column of kind {kind} and cannot be {what}"
+            raise ArgumentError("where", str(condition), f"{said}: {how}")
+
+
+def row_filter(where: Filter, frame: Frame, kinds: Mapping[str, str], dialect: Dialect) -> nw.Expr:
+    """Return whether a filter holds for a row: true or false, never null."""
+    if isinstance(where, Combination):
+        return _joined(where.operator, [row_filter(part, frame, kinds, dialect) for part in where.parts])
+    schema = frame.collect_schema()
+    name, kind = reading_name(where.column, where.reading), kinds[where.column]
+    if name in schema.names():
+        kind = kind_of(schema[name])
+    else:
+        name = safe_name(where.column)
+    value = nw.col(name)
+    if kind == "text":
+        text = dialect.text(value.cast(nw.String))
+        # What stands for text that is no UTF-8 in a column with declared levels (`codes.text_of_invalid`).
+        value = nw.when(~text.str.contains(r"^\x00+\z")).then(text)
+    missing = value.is_null() | value.is_nan() if kind == "float" else value.is_null()
+    if where.reading == "null":
+        return missing if where.operator == "is null" else ~missing
+    if where.reading == "time":
+        return _time_holds(where, value, kind, schema[name], dialect)
+    if where.reading == "number":
+        if kind == "boolean":
+            return missing & ~missing
+        number = text_as_float(value) if kind in ("text", "object", "decimal") else value.cast(nw.Float64)
+        return _holds(nw.when(~missing).then(number), where.operator, [float(one) for one in where.values])  # type: ignore[arg-type]
+    declared = "boolean" if where.reading == "truth" else "text"
+    text = canonical_text(writable(dialect, value, kind), kind, declared)
+    if where.reading == "truth":
+        truths = [str(one).lower() for one in where.values]
+        return ((text == "true") | (text == "false")) & _holds(text, where.operator, truths)
+    if "like" in where.operator:
+        matches = text.str.contains(like_pattern(str(where.values[0]), tries_all_ways=dialect.tries_all_ways))
+        return ~text.is_null() & (matches if where.operator == "like" else ~matches)
+    return _holds(text, where.operator, where.values)
+
+
+def like_pattern(pattern: str, *, tries_all_ways: bool) -> str:
+    """Return a regular expression for the whole text that a pattern of `like` matches."""
+    first, *parts = (
+        "".join("." if c == "_" else c if c.isalnum() or ord(c) > 127 else f"\\x{ord(c):02x}" for c in part)
+        for part in re.split("%+", pattern)
+    )
+    if not parts:
+        return rf"(?s)^{first}\z"
+    *middle, last = parts
+    found = (f"(?>.*?{part})" if tries_all_ways else f".*{part}" for part in middle)
+    return rf"(?s)^{first}{''.join(found)}.*{last}\z"
+
+
+def _holds(read: nw.Expr, operator: str, values: Sequence[Any]) -> nw.Expr:
+    """Return whether there is a reading, and compares so."""
+    compare: dict[str, Callable[[Any], nw.Expr]] = {
+        "=": read.__eq__,
+        "<>": read.__ne__,
+        "<": read.__lt__,
+        "<=": read.__le__,
+        ">": read.__gt__,
+        ">=": read.__ge__,
+    }
+    if operator in compare:
+        return ~read.is_null() & compare[operator](values[0])
+    among = _joined("or", [read == value for value in values])
+    return ~read.is_null() & (among if operator == "in" else ~among)
+
+
+def _time_holds(where: Condition, value: nw.Expr, kind: str, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr:
+    """Return whether a value is a time in the years 1 to 9999, and compares so."""
+    if kind in ("integer", "float", "boolean"):
+        return value.is_null() & ~value.is_null()
+    if where.part in ("month", "weekday"):
+        text = canonical_text(writable(dialect, value, kind), kind, "text") if kind == "date" else text_as_time(value)
+        part = text.str.slice(5, 2) if where.part == "month" else _weekday(text)
+        wanted = [f"{one:02}" if where.part == "month" else float(one) for one in where.values]  # type: ignore[arg-type]
+        return _holds(part, where.operator, wanted)
+
+    def reaches(edge: periods.Edge) -> nw.Expr:
+        """Return whether a time is at or after an edge."""
+        read, (found, *_) = time_conditions(value, kind, [edge], dtype, dialect)
+        never = read.is_null() & ~read.is_null()
+        return found if isinstance(found, nw.Expr) else ~never if found else never
+
+    def after(compared: Any) -> nw.Expr:  # noqa: ANN401 - a year, a day or a time
+        """Return whether a time is after all that is equal to a value."""
+        if where.part is not None:
+            return reaches(date(compared + 1, 1, 1) if compared < 9999 else math.inf)
+        if kind in ("date", "datetime"):
+            literal = time_literal(compared, dtype, dialect)
+            return reaches(compared) if literal is None else value > literal
+        said = periods.time_text(compared)
+        zeros = {10: r"( 00:00(:00(\.0+)?)?)?", 16: r"(:00(\.0+)?)?", 19: r"(\.0+)?"}.get(len(said), "0*")
+        same = text_as_time(value).str.contains(rf"^{said.replace('.', '[.]')}{zeros}\z")
+        return reaches(compared) & ~same
+
+    def compare(operator: str, compared: Any) -> nw.Expr:  # noqa: ANN401
+        start = date(compared, 1, 1) if where.part is not None else compared
+        ways = {"<": lambda: ~reaches(start), ">=": lambda: reaches(start), ">": lambda: after(compared)}
+        ways |= {"<=": lambda: ~after(compared), "=": lambda: reaches(start) & ~after(compared)}
+        return ways[operator]()
+
+    read, _ = time_conditions(value, kind, [], dtype, dialect)
+    is_negated = where.operator in ("<>", "not in")
+    operator = "=" if is_negated or where.operator == "in" else where.operator
+    found = _joined("or", [compare(operator, one) for one in where.values])
+    known = ~read.is_null() & reaches(-math.inf) & ~reaches(math.inf)
+    return known & (~found if is_negated else found)
+
+
+def _weekday(text: nw.Expr) -> nw.Expr:
+    """Return the day of the week of ISO text, from 1 for Monday to 7, in floats that are whole numbers."""
+    month = text.str.slice(5, 2)
+    year, day = (text.str.slice(*place).cast(nw.Int64).cast(nw.Float64) for place in ((0, 4), (8, 2)))
+    # Sakamoto's rule: the days before a month, modulo 7, in a year that begins in March.
+    year = nw.when((month == "01") | (month == "02")).then(year - 1.0).otherwise(year)
+    before = nw.lit(4.0)
+    for number, shift in enumerate((0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2), 1):
+        before = nw.when(month == f"{number:02}").then(nw.lit(float(shift))).otherwise(before)
+    days = year + (year / 4.0).floor() - (year / 100.0).floor() + (year / 400.0).floor() + before + day - 1.0
+    return days - (days / 7.0).floor() * 7.0 + 1.0
+
+
+def _joined(operator: Literal["and", "or"], parts: Sequence[nw.Expr]) -> nw.Expr:
+    """Return all parts joined, as a tree that is not deep."""
+    if len(parts) == 1:
+        return parts[0]
+    left, right = (_joined(operator, half) for half in (parts[: len(parts) // 2], parts[len(parts) // 2 :]))
+    return left & right if operator == "and" else left | right
