@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["cells_of", "csv_records", "expected", "of_units", "rows_of_file", "rows_of_table", "written_number"]
 
 _NUMBER = r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?"
-# What has no text.
-UNREADABLE = object()
+# What has no text: text that is no UTF-8, and days outside of the calendar.
+UNREADABLE, NO_DAY = object(), object()
 EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -143,7 +143,9 @@ def _typed(value: Any, kind: str) -> Any:
     if kind == "date32" and isinstance(value, int):
         # Days since 1970, of which those outside of the calendar have no text.
         inside = date.min.toordinal() <= EPOCH + value <= date.max.toordinal()
-        return date.fromordinal(EPOCH + value) if inside else UNREADABLE
+        return date.fromordinal(EPOCH + value) if inside else NO_DAY
+    if kind == "timestamp" and value is not None:
+        return datetime(1970, 1, 1) + timedelta(microseconds=value)  # noqa: DTZ001
     if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
         return UNREADABLE
     return value
@@ -280,7 +282,7 @@ def _period(column: Column, value: Any) -> int | None:
 
 
 def _text(value: Any, declared: str) -> str | None:
-    if value is None or value is UNREADABLE:
+    if value is None or value is UNREADABLE or value is NO_DAY:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -119,6 +119,7 @@ class Case:
     max_cells: int = 1
     unit_nulls: tuple[str, ...] = ()
     seed: int | None = field(default=None, compare=False)
+    where: tuple[Any, ...] | None = None  # a filter of `tests.fuzz.filters`
 
     @property
     def neighbour(self) -> Table:

@@ -76,7 +76,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
@@ -171,7 +171,7 @@ def declared_text(text: nw.Expr, nulls: Sequence[str], rewriting: Rewriting | No
 
 def read_text(text: nw.Expr, column: Column) -> nw.Expr:
     """Return text, as it is declared to be read, as what bins compare: numbers or times."""
-    return _instant(text.cast(nw.String)) if column.dated else text_as_float(text)
+    return text_as_instant(text.cast(nw.String)) if column.dated else text_as_float(text)
 
 
 def unit_value(value: nw.Expr, kind: str) -> nw.Expr:
@@ -251,9 +251,10 @@ def bin_codes(
     if kind == "boolean" or (kind in ("integer", "float") and column.dated):
         # No truth is a number, and no number is a time.
         return fill_code(nw.lit(other), value, kind, column)
-    read, passed = (
-        _times(value, found, column, dtype, dialect) if column.dated else _numbers(value, found, column, dtype)
-    )
+    if column.dated:
+        read, passed = time_conditions(value, found, column.edges or (), dtype, dialect)
+    else:
+        read, passed = _numbers(value, found, column, dtype)
     codes = [other, *range(len(column.edges or ()) - 1), other]
     # What is always passed leaves only what comes after it, and what is never passed only what comes before.
     first = sum(condition is True for condition in passed)
@@ -285,36 +286,58 @@ def _numbers(value: nw.Expr, found: nw.Expr | None, column: Column, dtype: nw.dt
     return value, [*lower, reaches(last)]
 
 
-def _times(
-    value: nw.Expr, found: nw.Expr | None, column: Column, dtype: nw.dtypes.DType, dialect: Dialect
+def time_conditions(
+    value: nw.Expr, found: nw.Expr | None, edges: Sequence[Any], dtype: nw.dtypes.DType, dialect: Dialect
 ) -> _Conditions:
-    """Return values as times, null if they are not, and whether they reach each bin and the end of the last one."""
-    edges: Sequence[Any] = column.edges or ()
+    """Return values as times, null if they are not, and whether they are at or after each edge.
+
+    `found` is what text is read as (`text_as_instant`).
+    """
     if found is not None:
         return found, [edge < 0 if isinstance(edge, float) else found >= int(periods.instant(edge)) for edge in edges]
-    unit = getattr(dtype, "time_unit", None)
-    # Microseconds of the unit; a day is that of dates. Nanoseconds are compared with whole microseconds, which are
-    # ticks of theirs, of which 64 bits hold those between two.
-    step = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1, None: 86_400_000_000}[unit]
-    earliest, latest = -(2**63) // 1000 + 1, (2**63 - 1) // 1000
+    step = _ticks(dtype)
 
     def literal(microseconds: int) -> nw.Expr:
-        time = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)  # noqa: DTZ001
-        return dialect.date_literal(time.date()) if isinstance(dtype, nw.Date) else dialect.time_literal(time, dtype)
+        return _literal(microseconds, dtype, dialect)
 
     def reaches(edge: Any) -> nw.Expr | bool:  # noqa: ANN401 - a date or a time, or infinite
         # Times before year 1 reach no edge, those after 9999 all.
         least = periods.instant(edge)
         ceiling = FIRST if least < FIRST else LAST + 1 if least > LAST else -(-int(least) // step) * step
-        if unit == "ns" and not earliest <= ceiling <= latest:
+        if not _fits(ceiling, dtype):
             return ceiling < 0
         return value > literal(LAST // step * step) if ceiling > LAST else value >= literal(ceiling)
 
     return value, [reaches(edge) for edge in edges]
 
 
-def _instant(text: nw.Expr) -> nw.Expr:
-    """Return ISO 8601 text as microseconds since 1970 in UTC; null if it is no time.
+def time_literal(time: date, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr | None:
+    """Return a day or a time as a literal of a type of days or time stamps; None if it has no value that is equal."""
+    ticks = int(periods.instant(time))
+    return _literal(ticks, dtype, dialect) if _fits(ticks, dtype) and ticks % _ticks(dtype) == 0 else None
+
+
+def _ticks(dtype: nw.dtypes.DType) -> int:
+    """Return the microseconds of the unit of a type; a day is that of dates.
+
+    Nanoseconds are compared with whole microseconds, which are ticks of theirs.
+    """
+    unit = getattr(dtype, "time_unit", None)
+    return {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1, None: 86_400_000_000}[unit]
+
+
+def _fits(microseconds: int, dtype: nw.dtypes.DType) -> bool:
+    """Return whether 64 bits of the unit of a type hold a time; a question for nanoseconds alone."""
+    return getattr(dtype, "time_unit", None) != "ns" or -(2**63) // 1000 + 1 <= microseconds <= (2**63 - 1) // 1000
+
+
+def _literal(microseconds: int, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr:
+    time = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)  # noqa: DTZ001
+    return dialect.date_literal(time.date()) if isinstance(dtype, nw.Date) else dialect.time_literal(time, dtype)
+
+
+def text_as_instant(text: nw.Expr, *, minutes: bool = False) -> nw.Expr:
+    """Return ISO 8601 text as microseconds, or whole minutes, since 1970 in UTC; null if it is no time.
 
     Claim. It is `periods.instant_of_value` of each text. Texts that match have digits wherever a number is cast from,
     others are null there. With March as month 0 a year before it counts as the last one, and day d of month k of year y
@@ -338,9 +361,9 @@ def _instant(text: nw.Expr) -> nw.Expr:
     ahead = nw.concat_str(zone.str.replace_all("[^0-9]", ""), nw.lit("0000"))
     offset = number(ahead, 0, 2) * 60 + number(ahead, 2, 2)
     offset = nw.when(zone.str.starts_with("-")).then(0 - offset).otherwise(offset)
-    minutes = (days - _DAYS_TO_1970) * 1440 + number(clock, 0, 2) * 60 + number(clock, 2, 2) - offset
-    instant = minutes * 60_000_000 + number(clock, 4, 8)
-    return nw.when((instant >= FIRST) & (instant <= LAST)).then(instant)
+    since = (days - _DAYS_TO_1970) * 1440 + number(clock, 0, 2) * 60 + number(clock, 2, 2) - offset
+    instant = since * 60_000_000 + number(clock, 4, 8)
+    return nw.when((instant >= FIRST) & (instant <= LAST)).then(since if minutes else instant)
 
 
 def text_as_float(text: nw.Expr) -> nw.Expr:

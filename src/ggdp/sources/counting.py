@@ -141,6 +141,7 @@ class MarginalQuery(NamedTuple):
     limits: UnitLimits | None
     measured: tuple[SummedMeasure, ...] = ()
     by_step: bool = False
+    is_filtered: bool = False  # whether the frame has only those rows of the engine that a filter keeps
 
     @property
     def steps(self) -> list[str]:
@@ -174,7 +175,7 @@ class MarginalQuery(NamedTuple):
 
 def cells(query: MarginalQuery) -> Frame:
     """Return a frame of the non-empty cells of a declared marginal: `cell`, `count`, and the sums of all measures."""
-    found = query.engine.direct_cells(query)
+    found = None if query.is_filtered else query.engine.direct_cells(query)
     return _add_up(query, *_index_cells(query)) if found is None else found
 
 

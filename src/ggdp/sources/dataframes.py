@@ -13,7 +13,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from ggdp.sources.measures import number_name
 
 if TYPE_CHECKING:
     from ggdp.domain.column import Column
+    from ggdp.domain.filters import Reading
     from ggdp.domain.text_values import Rewriting
     from ggdp.sources.query import CountQuery
 
@@ -80,6 +81,10 @@ class ArrowTable(Engine):
                 # Arrow refuses to round integers to floats unless it is told to, by an error that values decide.
                 numbers = pc.cast(table[safe_name(name)], pa.float64(), safe=False)
                 table = table.append_column(number_name(name), numbers)
+        for read, condition in query.readings.items():
+            if condition.reading == "number" and self.kinds[condition.column] == "integer":
+                numbers = pc.cast(table[safe_name(condition.column)], pa.float64(), safe=False)
+                table = table.append_column(read, numbers)
         return as_frame(table)
 
 
@@ -116,8 +121,22 @@ class PandasFrame(Engine):
             if _holds_python(self._data[name]):
                 text = next(one.measure.text for one in query.measured if one.measure.column == name)
                 floats = _read_each(self._data[name], _float, pa.float64(), text.nulls, text.number)
-                frame = as_frame(nw.to_native(frame).append_column(number_name(name), floats))
+                frame = _with_column(frame, number_name(name), floats)
+        for read, condition in query.readings.items():
+            if _is_read_each(self._data[condition.column]):
+                rewriting = condition.rewriting
+                values = _read_each(
+                    self._data[condition.column], *_READ[condition.reading], condition.text.nulls, rewriting
+                )
+                frame = _with_column(frame, read, values)
         return frame
+
+
+def _with_column(frame: Frame, name: str, values: pa.Array) -> Frame:
+    """Return a frame with a column, in place of one that was read from codes of bins as if they were numbers."""
+    table = nw.to_native(frame)
+    table = table.drop_columns(name) if name in table.column_names else table
+    return as_frame(table.append_column(name, values))
 
 
 def _of_categories(series: Any) -> bool:  # noqa: ANN401 - a pandas series
@@ -127,6 +146,14 @@ def _of_categories(series: Any) -> bool:  # noqa: ANN401 - a pandas series
 def _holds_python(series: Any) -> bool:  # noqa: ANN401 - a pandas series
     """Return whether the values of a series are read one by one: Python objects, or categories."""
     return bool(series.dtype == np.dtype(object)) or _of_categories(series)
+
+
+def _is_read_each(series: Any) -> bool:  # noqa: ANN401 - a pandas series
+    """Return whether a filter reads the values of a series one by one: also text with half of a surrogate pair."""
+    try:
+        return _holds_python(series) or pa.Array.from_pandas(series) is None
+    except UnicodeEncodeError:
+        return True
 
 
 def _array(series: Any, column: Column | None) -> pa.Array:  # noqa: ANN401 - a pandas series
@@ -226,6 +253,33 @@ def _number(value: Any) -> float | None:  # noqa: ANN401 - any Python value
         return None if isinstance(value, bool) else int(value)
     return float(value) if isinstance(value, float | np.floating) else None
 
+
+def _not_truth(value: Any) -> float | None:  # noqa: ANN401 - any Python value
+    """Return a number as in bins, of which none is a truth."""
+    return None if isinstance(value, bool | np.bool_) else _float(value)
+
+
+def _time(value: Any) -> str | None:  # noqa: ANN401 - any Python value
+    """Return a date, a time or ISO text as ISO text in UTC."""
+    microseconds = instant_of_value(value)
+    if microseconds is None:
+        return None
+    return (datetime(1970, 1, 1) + timedelta(microseconds=microseconds)).isoformat(" ")  # noqa: DTZ001
+
+
+def _known(value: Any) -> bool | None:  # noqa: ANN401 - any Python value
+    """Return that there is a value; null for text that is no UTF-8."""
+    return None if isinstance(value, str) and _text(value, None) is None else True
+
+
+# What a filter reads of Python values.
+_READ: dict[Reading, tuple[Callable[[Any], object], pa.DataType]] = {
+    "number": (_not_truth, pa.float64()),
+    "text": (partial(_text, instead=None), pa.string()),
+    "truth": (partial(_text, instead=None), pa.string()),
+    "time": (_time, pa.string()),
+    "null": (_known, pa.bool_()),
+}
 
 # Before it, a column named like a pattern (^w.*$) is taken for another one, and a unit may be counted more than once.
 OLDEST = (1, 36)

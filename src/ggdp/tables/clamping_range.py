@@ -294,7 +294,7 @@ class RangePlan:
             ("noise level", f"buckets with a noisy count above {self.noise_level:,} are taken for values"),
             ("share", f"at most {rounded_text(self.share)} of the values in these buckets are outside of the range"),
         ]
-        shown = ("unit", "order", "scale", "plus-minus", "sensitivity", "guarantee", "cost")
+        shown = ("rows", "unit", "order", "scale", "plus-minus", "sensitivity", "guarantee", "cost")
         rows += [(name, said) for name, said in summary_rows(self.histogram) if name in shown]
         return rows + ([] if self.out is None else [("would write", str(self.out))])
 

@@ -35,7 +35,9 @@ Claim (sensitivity). When a unit is added or removed, at most min(M, N_i) counts
 replaced by another, at most min(2 M, N_i); each by at most R. Proof. What a unit adds is a function of its own rows: R
 or less in each of M cells or fewer, which are cells of the marginal. With f and g what the one that goes and the one
 that comes add to a cell, both in [0, R], the count changes by |f - g| <= R, in a cell that one of them is in: at most M
-+ M cells. Without a column of units every row is a unit, in one cell of each marginal or in none.
++ M cells. Without a column of units every row is a unit, in one cell of each marginal or in none. A filter (`where`)
+keeps or leaves out a row by that row alone, before anything is counted, so that "its own rows" are those of them that
+it keeps, and the rest stands as it is.
 """
 
 from __future__ import annotations
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from ggdp.domain.column import Column
+    from ggdp.domain.filters import Filter
     from ggdp.domain.table_domain import Domain
     from ggdp.ledger import Ledger
     from ggdp.noise import Source
@@ -159,6 +162,13 @@ def _domain(domain: Domain | Mapping[str, Any] | str | Path | None) -> Domain:
             "domain", type(domain).__name__, "must be a Domain, a mapping, or the path of a TOML file"
         )
     return Domain(domain)
+
+
+def _where(where: object) -> str:
+    """Return the canonical text of a filter."""
+    from ggdp.domain.filters import filter_text
+
+    return filter_text(where)
 
 
 def _unit_name(unit_name: object) -> str:
@@ -295,6 +305,16 @@ class TableOptions(TextOptions):
         ),
         check=lambda order: AUTO if order == AUTO else _validate.order(order=order),
         default=AUTO,
+    )
+    where: str | None = option(
+        "str, optional",
+        "Condition that rows must meet to be counted, in a small SQL, such as ``age >= 18 and ward <> 'test'``. Rows "
+        "for which it is false or unknown are left out before anything is counted. It is public.",
+        Flag(
+            "Count only rows that meet a condition, in a small SQL: \"age >= 18 and ward <> 'test'\".",
+            "EXPRESSION",
+        ),
+        check=_where,
     )
     unit: str | None = option(
         "str, optional",
@@ -564,6 +584,13 @@ class TableRequest(TableOptions):
         return tuple(dict.fromkeys([*(name for names in self.by for name in names), *measured, *units]))
 
     @cached_property
+    def filter(self) -> Filter | None:
+        """Which rows are counted; None if all are."""
+        from ggdp.domain.filters import parse_filter, read_as
+
+        return None if self.where is None else read_as(parse_filter(self.where), lambda name: self.column(name).text)
+
+    @cached_property
     def regimes(self) -> tuple[Regime, ...]:
         """Which kind of table each marginal is."""
         closed: Regime = "declared" if self.false_cells is None else "sparse"
@@ -781,8 +808,9 @@ class TableRequest(TableOptions):
         patterns = dict.fromkeys(tuple(pattern.items()) for domain in self.domains for pattern in domain.impossible)
         record: type = type(self)
         first, texts = ("by", "goal", "domain"), options(TextOptions)
-        # Manifests name it where it is used.
+        # Manifests name these where they are used.
         unused = () if self.unit_is_row else ("unit_is_row",)
+        filtered = {} if self.where is None else {"where": self.where}
         # Manifests have always had the statistics last.
         last = {
             "statistics": [described(statistic) for statistic in self.statistics],
@@ -798,8 +826,13 @@ class TableRequest(TableOptions):
             "by": [list(names) for names in self.by],
             "goal": self.goal.under(self.neighbours).to_dict(),
             "domain": Domain(used).to_dict(),
-            **{name: getattr(self, name) for name in options(record) if name not in {*first, *texts, *last, *unused}},
+            **{
+                name: getattr(self, name)
+                for name in options(record)
+                if name not in {*first, *texts, *last, *unused, "where"}
+            },
             **last,
+            **filtered,
         }
 
     @classmethod
@@ -915,6 +948,7 @@ class CheckArguments(TextOptions):
         metadata=like(TableRequest, "by", doc="Columns to count by. Without them, and statistics: all columns."),
     )
     domain: Domain = field(factory=lambda: _domain(None), converter=_domain, metadata=like(TableRequest, "domain"))
+    where: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "where"))
     unit: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit"))
     unit_is_row: bool = field(default=False, kw_only=True, metadata=like(TableRequest, "unit_is_row"))
     statistics: tuple[Statistic, ...] = field(
@@ -963,6 +997,7 @@ class RangeArguments(TextOptions):
         Flag("Share of the values that may be outside of the range.", "SHARE", float, default=0.01),
         default=0.01,
     )
+    where: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "where"))
     unit: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit"))
     unit_is_row: bool = field(default=False, kw_only=True, metadata=like(TableRequest, "unit_is_row"))
     max_cells: int | None = option(

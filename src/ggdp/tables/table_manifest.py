@@ -81,6 +81,8 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = ()) -> Wording:
     """Return the wording of a statement: what a count is, what it may omit, and who is protected."""
     request = plan.request
     said, noise = [_counted(request), *_left_out(request)], list[str]()
+    if request.where is not None:
+        said.insert(1, f"Only rows with {request.where} are counted.")
     for count in cut:
         table = "" if len(request.by) == 1 else f" of {' x '.join(request.by[count.table])}"
         said.append(

@@ -81,6 +81,7 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
         *tables,
         ("cells", unknown if request.cells is None else f"{request.cells:,}"),
         ("regime", _REGIMES[request.regime]),
+        *((("rows", f"only those with {request.where}"),) if request.where is not None else ()),
         ("unit", protected_unit(request)),
         ("order", rounded_text(mechanism.order, 6)),
         ("scale", rounded_text(mechanism.scale, 6)),
