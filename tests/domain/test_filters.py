@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
@@ -47,6 +49,8 @@ def test_a_condition_is_said_again_in_one_spelling(where, text):
         ("a like 'x' escape '!'", "a filter may compare"),
         ("a between symmetric 1 and 2", "a filter may compare"),
         ("a = null", "write is null"),
+        ("a = -'5'", "must be a value"),
+        ("a = - -5", "must be a value"),
         ("count(*) > 1", "must be a column of the data"),
         ("abs(a) > 1", "must be a column of the data"),
         ("t.a = 1", "must be a column of the data"),
@@ -74,6 +78,117 @@ def test_what_is_not_allowed_is_refused_with_its_place(where, said):
     with pytest.raises(ArgumentError, match=said) as refused:
         filter_text(where)
     assert refused.value.argument == "where"
+
+
+WORDS = [
+    "a",
+    "b",
+    "1",
+    "-2.5",
+    "'x'",
+    "'it''s'",
+    "true",
+    "null",
+    "and",
+    "or",
+    "not",
+    "in",
+    "between",
+    "like",
+    "is",
+    "(",
+    ")",
+    ",",
+    "=",
+    "<>",
+    "<",
+    ">=",
+    "+",
+    "-",
+    "*",
+    "/",
+    ".",
+    ";",
+    "year(",
+    "month(",
+    "cast(",
+    "as",
+    "int",
+    "date",
+    "'2024-01-01'",
+    "timestamp",
+    "case",
+    "when",
+    "then",
+    "else",
+    "end",
+    "select",
+    "from",
+    "exists",
+    "any",
+    "distinct",
+    "::",
+    "[",
+    "]",
+    "{",
+    "}",
+    "->",
+    "interval",
+    "escape",
+    "ilike",
+    "collate",
+    "over",
+    "filter",
+    "extract(",
+    ":x",
+    "?",
+    "@",
+    "#",
+    "$1",
+    "e'x'",
+    "x'41'",
+    "0x1f",
+    "1e5",
+    "1e999",
+    "1.",
+    ".5",
+    "--c",
+    "/*c*/",
+    "lambda",
+]
+
+
+def test_no_expression_makes_the_reader_fail():
+    rng, read = random.Random(1), 0
+    valid = [
+        "a",
+        "=",
+        "1",
+        "and",
+        "not",
+        "b",
+        "in",
+        "(",
+        "2",
+        ",",
+        "3",
+        ")",
+        "or",
+        "a",
+        "like",
+        "'x'",
+        "and",
+        "c",
+        "is",
+        "null",
+    ]
+    for _ in range(1000):
+        words = [*valid[: rng.randint(0, len(valid))], *rng.choices(WORDS, k=rng.randint(0, 4))]
+        with suppress(ArgumentError):
+            text = filter_text(" ".join(words))
+            assert filter_text(text) == text
+            read += 1
+    assert read > 20
 
 
 def test_a_request_keeps_its_condition_in_every_form(tmp_path):

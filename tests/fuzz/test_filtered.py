@@ -92,7 +92,7 @@ def test_seeds_reach_every_condition_and_reading():
     flat = [str(where) for where in found]
     for kind in ("and", "or", "not", "is null", "in", "between", "like", "year", "month", "weekday", "=", "<>", "<"):
         assert any(f"('{kind}', " in text for text in flat), kind
-    kinds = {type(value) for where in map(parse_filter, map(sql, found)) for value in values_of(where)}
+    kinds = {type(value) for where in map(parse_filter, map(sql, filter(None, found))) for value in values_of(where)}
     assert kinds >= {int, float, str, bool, date, datetime}
 
 
@@ -102,8 +102,8 @@ def values_of(where):
 
 
 def test_the_text_of_a_filter_is_read_as_the_same_filter():
-    for seed in range(400):
-        where = parse_filter(sql(filtered_case(random_case(seed)).where))
+    for found in filter(None, (filtered_case(random_case(seed)).where for seed in range(400))):
+        where = parse_filter(sql(found))
         assert parse_filter(str(where)) == where
         assert filter_text(str(where)) == str(where)
 

@@ -13,18 +13,10 @@ part of a date      ``year(column)``, ``month(column)``, ``weekday(column)`` (1 
                     of a column that is compared with whole numbers
 ==================  ================================================================================================
 
-A name with other characters than letters, digits and underscores is in double quotes. What a column is read as follows
-from the value that it is compared with, never from the data:
-
-=======================================  ==========  ===============================================================
-value                                    reading     what is read (`ggdp.sources.codes` says how)
-=======================================  ==========  ===============================================================
-``18``, ``-2.5``                         number      the number as a 64-bit float; a truth is none
-``'births'``                             text        the canonical text, compared byte by byte
-``true``                                 truth       true and false, in text in any case
-``date '2024-01-31'``, or                time        the time, a day being its midnight; also for parts of a date
-``timestamp '2024-01-31 10:00'``
-=======================================  ==========  ===============================================================
+A name with other characters than letters, digits and underscores is in double quotes. What a column is *read* as
+follows from the value that it is compared with, never from the data (`ggdp.sources.row_filter`): as a number for ``18``
+or ``-2.5``, as text for ``'births'``, as a truth for ``true``, as a time for ``date '2024-01-31'``, for ``timestamp
+'2024-01-31 10:00'`` and for parts of a date.
 
 Text is read as its column declares (`ggdp.domain.text_values`): words for nulls are nulls, and numbers and dates may be
 written with other marks and in other orders. Times in text are compared to the microsecond, in UTC.
@@ -153,23 +145,24 @@ def parse_filter(where: object) -> Filter:
     """Return the filter that an expression says; what is not allowed is refused."""
     if not isinstance(where, str) or not where.strip():
         raise ArgumentError("where", where, "must be a condition as text, such as \"age >= 18 and ward <> 'test'\"")
+    shown = where if len(where) <= 200 else f"{where[:200]}..."
     if len(where) > _MOST_CHARACTERS:
-        raise ArgumentError("where", f"{where[:40]}...", f"must have at most {_MOST_CHARACTERS:,} characters")
+        raise ArgumentError("where", shown, f"must have at most {_MOST_CHARACTERS:,} characters")
     from sqlglot import exp, parse_one
     from sqlglot.errors import ParseError, SqlglotError
 
     try:
         parsed = parse_one(where, into=exp.Condition)
-        found = _Reader(where).read(parsed, negated=False, depth=0)
+        found = _Reader(shown).read(parsed, negated=False, depth=0)
     except SqlglotError as failed:
         # The column that the parser counts is the end of what it did not expect.
         seen = failed.errors[0] if isinstance(failed, ParseError) and failed.errors else {}
         near = f" near {seen['highlight']!r} (character {seen['col']})" if seen.get("highlight") else ""
-        raise ArgumentError("where", where, f"cannot be read{near}; {_ALLOWED}") from None
+        raise ArgumentError("where", shown, f"cannot be read{near}; {_ALLOWED}") from None
     except RecursionError:
-        raise ArgumentError("where", f"{where[:40]}...", "is nested too deeply; leave out parentheses") from None
+        raise ArgumentError("where", shown, "is nested too deeply; leave out parentheses") from None
     if sum(1 for _ in conditions(found)) > _MOST_CONDITIONS:
-        raise ArgumentError("where", f"{where[:40]}...", f"must have at most {_MOST_CONDITIONS} conditions")
+        raise ArgumentError("where", shown, f"must have at most {_MOST_CONDITIONS} conditions")
     return found
 
 
@@ -183,7 +176,7 @@ class _Reader:
         """Return the filter of a node, or of its opposite."""
         kind = node.key
         if depth > _MOST_DEPTH:
-            raise ArgumentError("where", f"{self.where[:40]}...", f"must be nested at most {_MOST_DEPTH} deep")
+            raise ArgumentError("where", self.where, f"must be nested at most {_MOST_DEPTH} deep")
         if kind in ("paren", "not"):
             self._require_only(node, "this")
             return self.read(node.this, negated=negated != (kind == "not"), depth=depth + 1)
@@ -265,7 +258,8 @@ class _Reader:
         if node.key == "null":
             self._refuse(node, "nothing is equal to null: write is null, or is not null")
         digits = node.this if node.key == "neg" else node
-        if digits.key != "literal" or not re.fullmatch(r"[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?", digits.name):
+        is_number = digits.key == "literal" and not digits.args["is_string"]
+        if not is_number or not re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", digits.name):
             more = " (columns cannot be compared with one another)" if node.key == "column" else ""
             said = "must be a value: a number, a text in single quotes, true, false, date '...' or timestamp '...'"
             self._refuse(node, said + more)

@@ -278,7 +278,13 @@ def open_source(
             raise ArgumentError("engine", engine, f"reads files; a frame of {opened.name} is counted by its own engine")
         if text is not None:
             raise ArgumentError("data", name, "is a frame; encoding, delimiter and the like apply to text files")
-    return hide_errors(name, lambda: TableSource(name, opened(name, data, wanted, directory), where))
+    try:
+        return hide_errors(name, lambda: TableSource(name, opened(name, data, wanted, directory), where))
+    except ArgumentError as refused:
+        if refused.argument != "column" or refused.value in columns:
+            raise
+        # A column that the filter alone names.
+        raise ArgumentError("where", refused.value, refused.expected) from None
 
 
 def _sorted_columns(table: pa.Table, *by: str) -> list[NDArray[np.int64]]:

@@ -32,6 +32,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals as nw
@@ -62,6 +63,7 @@ _KINDS: dict[Reading, set[str]] = {
     "time": _OF_PANDAS | {"date", "datetime"},
     "null": _OF_PANDAS | {"decimal", "date", "datetime"},
 }
+_COMPARE: dict[str, Callable[[nw.Expr, Any], nw.Expr]] = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 _COMPARED = {"number": "numbers", "text": "text", "truth": "true and false", "time": "dates", "null": "null"}
 
 
@@ -76,12 +78,11 @@ def require_readable(where: Filter, kinds: Mapping[str, str]) -> None:
         kind = kinds[condition.column]
         is_refused = condition.part in ("month", "weekday") and kind == "datetime"
         if is_refused or kind not in _KINDS[condition.reading]:
-            what = f"{condition.part}()" if is_refused else f"compared with {_COMPARED[condition.reading]}"
+            what = f"taken the {condition.part} of" if is_refused else f"compared with {_COMPARED[condition.reading]}"
             how = "compare it with date '2024-01-31'" if kind in ("date", "datetime") else "cast the column first"
             how = "cast the column to dates first" if is_refused else how
-            said = f"{condition.column!r} is a column of kind {kind}, which has no {what}"
-            said = said if is_refused else f"{condition.column!r} is a column of kind {kind} and cannot be {what}"
-            raise ArgumentError("where", str(condition), f"{said}: {how}")
+            said = f"{condition.column!r} is a column of kind {kind} and cannot be {what}: {how}"
+            raise ArgumentError("where", str(condition), said)
 
 
 def filtered(where: Filter, frame: Frame, kinds: Mapping[str, str], dialect: Dialect) -> Frame:
@@ -164,16 +165,8 @@ def like_pattern(pattern: str, *, tries_all_ways: bool) -> str:
 
 def _holds(read: nw.Expr, operator: str, values: Sequence[Any]) -> nw.Expr:
     """Return whether there is a reading, and compares so."""
-    compare: dict[str, Callable[[Any], nw.Expr]] = {
-        "=": read.__eq__,
-        "<>": read.__ne__,
-        "<": read.__lt__,
-        "<=": read.__le__,
-        ">": read.__gt__,
-        ">=": read.__ge__,
-    }
-    if operator in compare:
-        return ~read.is_null() & compare[operator](values[0])
+    if operator in _COMPARE:
+        return ~read.is_null() & _COMPARE[operator](read, values[0])
     among = _joined("or", [read == value for value in values])
     return ~read.is_null() & (among if operator == "in" else ~among)
 
