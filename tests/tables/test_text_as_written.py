@@ -149,7 +149,7 @@ def test_flags_a_file_and_a_manifest_say_the_same(tmp_path):
         "decimal": ",",
         "thousands": ".",
         "date_format": "%d.%m.%Y",
-        "null_values": ("NA", "x"),
+        "null_values": ["NA", "x"],
     }
     assert request.column("day").text.null_values == ("-",)
     (tmp_path / "request.toml").write_text(request.to_toml())

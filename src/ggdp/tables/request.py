@@ -55,7 +55,7 @@ from ggdp import _validate
 from ggdp._files import read_toml
 from ggdp._records import Flag, documented, like, option, options
 from ggdp._rounding import rounded_up_text
-from ggdp.domain.text_values import TextValues, null_words
+from ggdp.domain.text_values import KEYS, TextValues, null_words
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, Guarantee, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.privacy.guarantees import validated_neighbours
@@ -98,8 +98,6 @@ _LONGEST_NAME = 80
 # Fields that are read from several keys of a TOML file, and these keys.
 _COMPOSED = ("by", "goal", "domain", "statistics")
 _KEYS = ("epsilon", "delta", "notion", "tables", "columns", "impossible")
-# Options of text files that are about what is in them: they apply to all columns of text, wherever these are.
-_OF_VALUES = ("decimal", "thousands", "date_format", "null_values")
 # A flag that may be given several times.
 _repeated = partial(Flag, kind=list[str] | None)
 
@@ -259,7 +257,7 @@ class TextOptions:
     @cached_property
     def text(self) -> TextFormat | None:
         """How text files are read; None if no option is given."""
-        names = [name for name in options(TextOptions) if name not in _OF_VALUES]
+        names = [name for name in options(TextOptions) if name not in KEYS]
         given = {name: value for name in names if (value := getattr(self, name)) is not None}
         if not given:
             return None
@@ -270,7 +268,7 @@ class TextOptions:
     @cached_property
     def values(self) -> TextValues:
         """How the text of columns is read that do not declare it themselves."""
-        return TextValues(**{name: getattr(self, name) for name in _OF_VALUES})
+        return TextValues(**{name: getattr(self, name) for name in KEYS})
 
 
 @frozen(kw_only=True)
@@ -506,12 +504,14 @@ class TableRequest(TableOptions):
 
     def __attrs_post_init__(self) -> None:
         self.text  # noqa: B018 - raises if it is wrong
-        for name in self.columns:
-            self.column(name)
+        self.values  # noqa: B018 - likewise
         from ggdp.tables.request_refusals import refusals
 
         for argument, value, said in refusals(self):
             raise ArgumentError(argument, value, said)
+        for name in self.columns:
+            # Raises where its text cannot be read as declared.
+            self.column(name)
         # Those of the request, said once.
         object.__setattr__(self, "goal", replace(self.goal, neighbours=None))
 
@@ -727,7 +727,7 @@ class TableRequest(TableOptions):
             "statistics": [described(statistic) for statistic in self.statistics],
             "per_unit": self.per_unit,
             "weights": dict(self.weights),
-            "text": {**(self.text or TextFormat()).to_dict(), **self.values.to_dict()},
+            "text": {**(self.text or TextFormat()).to_dict(), **self.values.declared},
             "impossible": [
                 {name: level.isoformat() if isinstance(level, date) else level for name, level in pattern}
                 for pattern in patterns
