@@ -34,6 +34,7 @@ from attrs import field, frozen
 from ggdp import _validate
 from ggdp._files import read_toml
 from ggdp.domain.column import Column
+from ggdp.domain.text_values import KEYS
 from ggdp.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ _MOST_STATES = 20_000
 
 # Beyond it cells could not be numbered by 64-bit integers, nor false ones be drawn exactly.
 MOST_CELLS = 10**18
-_OF_TEXT = ("decimal", "thousands", "date_format", "null_values")
-_KEYS = ("levels", "edges", "labels", "other", "missing", "range", "step", *_OF_TEXT)
+_KEYS = ("levels", "edges", "labels", "other", "missing", "range", "step", *KEYS)
 
 
 @frozen(init=False, repr=False)
@@ -361,6 +361,6 @@ def _column(name: object, declared: Any) -> Column:  # noqa: ANN401 - whatever w
         raise ArgumentError(f"domain of {name!r}", unknown[0], f"is not known; {meant}known are {', '.join(_KEYS)}")
     if "levels" in declared and "edges" in declared:
         raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have either levels or edges")
-    if not {"levels", "edges", "range", *_OF_TEXT} & set(declared):
+    if not {"levels", "edges", "range", *KEYS} & set(declared):
         raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have either levels or edges, or a range")
     return Column(name=name, **declared)

@@ -30,8 +30,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attrs import asdict
-
 from ggdp._records import checked, frozen
 from ggdp.domain.periods import ZONE
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
@@ -40,6 +38,8 @@ if TYPE_CHECKING:
     from datetime import date
 
 
+# What is declared of text, by its names in requests and domain files.
+KEYS = ("decimal", "thousands", "date_format", "null_values")
 # Separators of thousands by what may be declared, as regular expressions.
 _APOSTROPHES, _SPACES = "'\u2019", " \u00a0\u202f"
 _MOST_WORDS, _LONGEST = 100, 100
@@ -136,12 +136,9 @@ class TextValues:
 
     @property
     def declared(self) -> dict[str, Any]:
-        """What is declared, by name."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what is declared as plain values, ready for JSON."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in self.declared.items()}
+        """What is declared, by name, ready for JSON."""
+        found = {name: getattr(self, name) for name in KEYS}
+        return {name: list(one) if name == "null_values" else one for name, one in found.items() if one is not None}
 
     @property
     def nulls(self) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ from ggdp import _validate
 from ggdp._files import MOST_TOML, line_of, parsed_toml, read_file
 from ggdp._records import Flag, documented, frozen, like, option, options
 from ggdp._rounding import rounded_up_text
-from ggdp.domain.text_values import TextValues, null_words
+from ggdp.domain.text_values import KEYS, TextValues, null_words
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 from ggdp.privacy import ApproxDP, Guarantee, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.privacy.guarantees import as_goal, validated_neighbours
@@ -107,8 +107,6 @@ _LONGEST_FILE = 200
 # Fields that are read from several keys of a TOML file, and these keys.
 _COMPOSED = ("by", "goal", "domain", "statistics")
 _KEYS = ("epsilon", "delta", "notion", "tables", "columns", "impossible")
-# Options of text files that are about what is in them: they apply to all columns of text, wherever these are.
-_OF_VALUES = ("decimal", "thousands", "date_format", "null_values")
 # A flag that may be given several times.
 _repeated = partial(Flag, kind=list[str] | None)
 
@@ -275,7 +273,7 @@ class TextOptions:
     @cached_property
     def text(self) -> TextFormat | None:
         """How text files are read; None if no option is given."""
-        names = [name for name in options(TextOptions) if name not in _OF_VALUES]
+        names = [name for name in options(TextOptions) if name not in KEYS]
         given = {name: value for name in names if (value := getattr(self, name)) is not None}
         if not given:
             return None
@@ -286,7 +284,7 @@ class TextOptions:
     @cached_property
     def values(self) -> TextValues:
         """How the text of columns is read that do not declare it themselves."""
-        return TextValues(**{name: getattr(self, name) for name in _OF_VALUES})
+        return TextValues(**{name: getattr(self, name) for name in KEYS})
 
 
 @frozen(kw_only=True)
@@ -541,18 +539,20 @@ class TableRequest(TableOptions):
 
     def __attrs_post_init__(self) -> None:
         self.text  # noqa: B018 - raises if it is wrong
+        self.values  # noqa: B018 - likewise
         if self.unit == ROW and self.max_cells is None:
             # With `max_cells` it is a column of that name.
             object.__setattr__(self, "unit", None)
             object.__setattr__(self, "unit_is_row", True)
         elif self.unit is not None and self.max_cells is None and self.by == ((),):
             object.__setattr__(self, "max_cells", 1)
-        for name in self.columns:
-            self.column(name)
         from ggdp.tables.request_refusals import refusals
 
         for argument, value, said in refusals(self):
             raise ArgumentError(argument, value, said)
+        for name in self.columns:
+            # Raises where its text cannot be read as declared.
+            self.column(name)
         # Those of the request, said once.
         object.__setattr__(self, "goal", replace(self.goal, neighbours=None))
 
@@ -816,7 +816,7 @@ class TableRequest(TableOptions):
             "statistics": [described(statistic) for statistic in self.statistics],
             "per_unit": self.per_unit,
             "weights": dict(self.weights),
-            "text": {**(self.text or TextFormat()).to_dict(), **self.values.to_dict()},
+            "text": {**(self.text or TextFormat()).to_dict(), **self.values.declared},
             "impossible": [
                 {name: level.isoformat() if isinstance(level, date) else level for name, level in pattern}
                 for pattern in patterns

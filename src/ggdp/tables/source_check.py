@@ -714,8 +714,8 @@ def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple
     def others(found: Frame) -> Frame:
         if column.kind != "bins":
             return found
-        value = nw.col("t0")
-        found = found.with_columns(d0=declared_text(value, (), column.rewriting) if column.rewriting else value)
+        rewriting = column.rewriting if source.engine.kinds[column.name] == "text" else None
+        found = found.with_columns(d0=declared_text(nw.col("t0"), (), rewriting))
         found = found.with_columns(r0=read_text(nw.col("d0"), column))
         codes = bin_codes(nw.col("d0"), "text", probe, nw.String(), source.engine.dialect, nw.col("r0"))
         return found.filter(codes == probe.other_code).drop("d0", "r0")
