@@ -172,7 +172,7 @@ class TableRelease(ArrowViews):
         All counts as one vector, the tables one after another, with the guarantee of all of them together; with
         statistics, all noisy sums.
     tables : tuple of Table
-        The tables.
+        The tables. ``release["sex", "smokes"]`` is the one with these columns.
     cut : tuple of CutCount
         With `count_cut`: how many units are in more cells of a table than they are counted in, privately.
     charge : PendingCharge, optional
@@ -234,6 +234,15 @@ class TableRelease(ArrowViews):
     def written_manifest(self) -> dict[str, Any] | None:
         """The manifest as it was written first, with the digests of the files; None if nothing was written."""
         return next(iter(self.written_manifests), None)
+
+    def __getitem__(self, by: str | tuple[str, ...]) -> Table:
+        """Return one of several tables by its columns: ``release["sex"]``, ``release["sex", "smokes"]``."""
+        names = (by,) if isinstance(by, str) else by
+        for table in self.tables:
+            if by == " x ".join(table.by) or (isinstance(names, tuple) and {*names} == {*table.by}):
+                return table
+        known = ", ".join(repr(" x ".join(table.by)) for table in self.tables)
+        raise ArgumentError("release[...]", by, f"is not one of the tables: {known}; give the columns it counts by")
 
     def to_arrow(self) -> pa.Table:
         """Return the one table as an Arrow table; if there are several, take one of `tables`."""
