@@ -33,7 +33,8 @@ means = ggdp.release_table(people, by="smokes", goal=1.0, domain=smokes, statist
 assert list(means["smokes"]) == ["no", "yes"] and "mean_age" in means
 """
 
-# What pip installs, and an example of it that ggdp is compared with.
+# What pip installs, and an example of it that ggdp is compared with. Tumult cannot be installed next to ggdp: tmlt.core
+# 0.19.1 needs pyarrow below 19, and ggdp 22 or newer.
 NEIGHBOURS = {
     "dp-accounting": """
 import dp_accounting
@@ -54,10 +55,8 @@ assert isinstance(count([1, 2, 3]), int)
 noise = ggdp.calibrate(1.0, one, order=1, support="integer")
 assert abs(count.map(1) - 1.0) < 1e-9 and abs(noise.scale - 1.0) < 1e-9
 """,
-    "tmlt.analytics": """
-import tmlt.analytics, tmlt.core
-""",
-    "diffprivlib": """
+    # diffprivlib 0.6.6 by itself cannot be imported with a newer scikit-learn.
+    "diffprivlib scikit-learn<1.8": """
 from diffprivlib.mechanisms import Laplace
 laplace = Laplace(epsilon=1.0, sensitivity=1.0)
 assert isinstance(laplace.randomise(3.0), float)
@@ -76,11 +75,14 @@ def main() -> None:
         place = folder / str(number)
         venv.create(place, with_pip=True, clear=True)
         python = place / "bin" / "python"
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(ROOT), name]
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(ROOT), *name.split()]
         installed = subprocess.run(pip).returncode == 0
         # Elsewhere, so that ggdp is the installed one.
         works = installed and subprocess.run([python, "-c", RELEASE + example], cwd=place).returncode == 0
-        print(f"{name}: {'works' if works else 'fails when it is used' if installed else 'cannot be installed'}")
+        print(
+            f"{name}: {'works' if works else 'fails when it is used' if installed else 'cannot be installed'}",
+            flush=True,
+        )
         failed += [] if works else [name]
     sys.exit(f"error: {', '.join(failed)}" if failed else 0)
 

@@ -1,9 +1,21 @@
 """Differential privacy with generalized Gaussian noise of any order.
 
-Start with `calibrate`: from a goal (`PureDP`, `ProbabilisticDP`, `ApproxDP`) and how far one person can
-move the query (`Sensitivity`) to the least noise scale that is proved to satisfy the goal.
+Start with `release_table`: from a file or a frame, and what is public of its columns, to counts and statistics with
+intervals. `plan_table` shows the noise and the cost first, `check_table` what the data look like, and `Ledger` keeps
+the budget of several releases.
 
->>> import ggdp
+>>> import ggdp, pyarrow
+>>> people = pyarrow.table({"smokes": ["no", "yes", "no"], "age": [31, 45, 62]})
+>>> domain = {"smokes": ["no", "yes"], "age": {"range": [0, 100]}}
+>>> table = ggdp.release_table(people, by="smokes", goal=1.0, domain=domain, statistics=[ggdp.Mean("age")])
+>>> table.to_arrow().column_names[:4]
+['smokes', 'count', 'noisy_count', 'lower']
+>>> print(table.guarantee)
+1-DP under add-remove neighbours
+
+For noise on a query of your own use `calibrate`: from a goal (`PureDP`, `ProbabilisticDP`, `ApproxDP`) and how far one
+person can move the query (`Sensitivity`) to the least noise scale that is proved to satisfy the goal.
+
 >>> goal = ggdp.ApproxDP(epsilon=1.0, delta=1e-6)
 >>> noise = ggdp.calibrate(goal, ggdp.Sensitivity.disjoint(1), order=3)
 >>> print(f"{noise.scale:.6f} {noise.std:.6f}")

@@ -494,3 +494,33 @@ def test_a_statement_does_not_say_that_fitted_counts_are_negative_or_do_not_add_
     assert "may be negative" not in said(nonnegative=True)
     assert "may be negative." in said()
     assert "may not add up" not in said()
+
+
+def test_one_of_several_tables_is_found_by_its_columns():
+    release = ggdp.release_table(PEOPLE, [["sex"], ["sex", "town"]], goal=PURE, domain=DOMAIN)
+    assert release["sex"] is release.tables[0]
+    assert release["sex", "town"] is release["town", "sex"] is release["sex x town"] is release.tables[1]
+    for wrong in ("town", ("sex", "age"), "x", 0, ["sex"]):
+        with pytest.raises(ArgumentError, match="is not one of the tables: 'sex', 'sex x town'"):
+            release[wrong]
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        pl.col("sex"),
+        [pl.col("sex")],
+        ["sex", pl.col("town")],
+        [["sex", pl.col("town")]],
+        pd.Series(["secret"]),
+        [pd.Series(["secret"])],
+        pl.Series(["secret"]),
+        pl.DataFrame({"sex": ["secret"]}),
+    ],
+    ids=["expression", "list", "second", "nested", "pandas", "list of pandas", "polars", "frame"],
+)
+def test_expressions_and_columns_of_frames_are_refused_as_names_without_a_value(by):
+    with pytest.raises(ArgumentError, match="must be a sequence of names of columns") as refused:
+        ggdp.plan_table(by, PURE, DOMAIN)
+    assert refused.value.argument == "by"
+    assert "secret" not in str(refused.value)

@@ -107,7 +107,10 @@ def _check_levels(name: str, levels: object) -> tuple[Level, ...]:
     """Return levels: all of one type, different from one another."""
     said = f"levels of {name!r}"
     if not isinstance(levels, list | tuple | range):
-        expected = "must be a list written by hand; the values found in a column of data are not a public domain"
+        expected = (
+            'must be a list written by hand, such as levels=["no", "yes"]; the values found in a column of data are '
+            "not a public domain, they can reveal who is there. Take them from a code book, or declare none, with delta"
+        )
         raise ArgumentError(said, type(levels).__name__, expected)
     found = _validate.non_empty(**{said: levels})
     if not set(map(type, found)) <= {str, int, bool, date}:

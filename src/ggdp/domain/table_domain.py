@@ -26,6 +26,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -66,6 +67,9 @@ class Domain:
         `decimal`, `thousands`, `date_format` and `null_values`; or a `Column`.
     impossible : sequence of mapping, optional
         Cells that cannot occur. Each mapping gives a level for some columns, and means every combination of the others.
+    possible : sequence of mapping, optional
+        The only combinations of levels of some columns that can occur: each mapping gives a level for each of the same
+        columns. The others are impossible; up to 500 of them.
 
     Examples
     --------
@@ -86,7 +90,10 @@ class Domain:
     _by_name: dict[str, Column] = field(eq=False)
 
     def __init__(
-        self, columns: Mapping[str, Any] | Iterable[Column], impossible: Iterable[Mapping[str, Any]] = ()
+        self,
+        columns: Mapping[str, Any] | Iterable[Column],
+        impossible: Iterable[Mapping[str, Any]] = (),
+        possible: Iterable[Mapping[str, Any]] = (),
     ) -> None:
         if isinstance(columns, Mapping):
             found = tuple(_column(name, declared) for name, declared in columns.items())
@@ -100,7 +107,8 @@ class Domain:
         by_name = {column.name: column for column in found}
         if len(by_name) < len(found):
             raise ArgumentError("domain", [column.name for column in found], "declares a column twice")
-        self.__attrs_init__(columns=found, patterns=_check_patterns(found, impossible), by_name=by_name)
+        patterns = dict.fromkeys([*_check_patterns(found, impossible), *_others(found, possible)])
+        self.__attrs_init__(columns=found, patterns=tuple(patterns), by_name=by_name)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Domain:
@@ -318,6 +326,22 @@ class Domain:
             of = "open" if column.kind == "open" else f"{column.size} {'bins' if bins else 'levels'}"
             columns.append(f"{column.name} ({of})")
         return f"Domain of {cells}: {' x '.join(columns)}"
+
+
+def _others(columns: tuple[Column, ...], possible: object) -> tuple[Pattern, ...]:
+    """Return the combinations of levels of the columns in `possible` that are not listed there."""
+    try:
+        listed = set(_check_patterns(columns, possible))
+    except ArgumentError as refused:
+        raise ArgumentError("possible", refused.value, refused.expected) from None
+    named = {tuple(place for place, _ in pattern) for pattern in listed}
+    if len(named) > 1:
+        raise ArgumentError("possible", f"{len(listed):,} mappings", "must all give a level for the same columns")
+    places = next(iter(named), ())
+    if math.prod(columns[place].size for place in places) - len(listed) > MOST_PATTERNS:
+        raise ArgumentError("possible", f"{len(listed):,} mappings", f"must leave out at most {MOST_PATTERNS:,}")
+    cells = product(*([(place, code) for code in range(columns[place].size)] for place in places))
+    return tuple(cell for cell in cells if listed and cell not in listed)
 
 
 def _check_patterns(columns: tuple[Column, ...], impossible: object) -> tuple[Pattern, ...]:

@@ -155,6 +155,7 @@ class Plan:
             "best": self.best.to_dict(),
             "alternatives": [choice.to_dict() for choice in self.alternatives],
             "outside": [asdict(other) for other in self.outside],
+            "gain": "each gain is the error of a choice divided by the error of the best; above 1 it is worse",
             "measure": self.measure.name,
             "level": self.measure.level,
             "cells": self.measure.cells,

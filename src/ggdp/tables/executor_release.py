@@ -74,7 +74,7 @@ from ggdp.sources.spark import quiet
 from ggdp.tables.output_files import write_files
 from ggdp.tables.request import COUNTS, COVERS, TableRequest
 from ggdp.tables.table_manifest import covered, table_manifest
-from ggdp.tables.table_release import ArrowViews, TableRelease, table_intervals, tables_of
+from ggdp.tables.table_release import ArrowViews, Table, TableRelease, table_intervals, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -427,6 +427,10 @@ class WrittenRelease(ArrowViews):
         manifest = self.path.with_name(f"{self.path.stem}.manifest.json")
         parts = {part["url"]: part["sha256"] for part in self.manifest["table"]["tables"][0]["parts"]}
         return parts | {manifest.name: _digest(manifest)}
+
+    def __getitem__(self, by: str | tuple[str, ...]) -> Table:
+        """Read the table, by its columns as in `TableRelease`."""
+        return self.load()[by]
 
     def to_arrow(self) -> pa.Table:
         """Read the table as an Arrow table."""

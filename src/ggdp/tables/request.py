@@ -107,12 +107,18 @@ _LONGEST_FILE = 200
 # Fields that are read from several keys of a TOML file, and these keys.
 _COMPOSED = ("by", "goal", "domain", "statistics")
 _KEYS = ("epsilon", "delta", "notion", "tables", "columns", "impossible")
+_NAMES = (
+    "must be a sequence of names of columns, or of lists of them for several tables. An expression or a column of a "
+    "frame is not a name: declare bins in `domain`, or add a column to the frame that each row determines by itself"
+)
 # A flag that may be given several times.
 _repeated = partial(Flag, kind=list[str] | None)
 
 
 def _marginals(by: str | Sequence[str] | Sequence[Sequence[str]] | None) -> tuple[tuple[str, ...], ...]:
     """Return the columns of each marginal, from a name, a list of names, or a list of such lists; none from None."""
+    if not isinstance(by, str | Sequence | None):
+        raise ArgumentTypeError("by", type(by).__name__, _NAMES)
     if by is None or by == ((),):
         return ((),)
     items = _validate.non_empty(by=[by] if isinstance(by, str) else by)
@@ -120,10 +126,12 @@ def _marginals(by: str | Sequence[str] | Sequence[Sequence[str]] | None) -> tupl
         items = (items,)
     found = []
     for item in items:
+        if not isinstance(item, str | Sequence):
+            raise ArgumentTypeError("by", type(item).__name__, _NAMES)
         names = (item,) if isinstance(item, str) else _validate.non_empty(by=item)
         for name in names:
             if not isinstance(name, str) or not name:
-                raise ArgumentError("by", by, "must be names of columns, or lists of them for several tables")
+                raise ArgumentTypeError("by", type(name).__name__, _NAMES)
             if name in COUNTS:
                 raise ArgumentError("by", name, "is the name of a published column; rename it in the source")
         if len(set(names)) < len(names):

@@ -172,7 +172,7 @@ class TableRelease(ArrowViews):
         All counts as one vector, the tables one after another, with the guarantee of all of them together; with
         statistics, all noisy sums.
     tables : tuple of Table
-        The tables.
+        The tables. ``release["sex", "smokes"]`` is the one with these columns.
     cut : tuple of CutCount
         With `count_cut`: how many units are in more cells of a table than they are counted in, privately.
     charge : PendingCharge, optional
@@ -242,12 +242,15 @@ class TableRelease(ArrowViews):
 
         return tuple(notes_of(self))
 
-    def __getitem__(self, name: str) -> Table:
-        """Return the table of a name: that of a study, or its columns, such as ``release["ward-age"]``."""
-        names = self.plan.names or self.request.table_names
-        if name not in names:
-            raise ArgumentError("name", name, f"is no table of this release; its tables are {', '.join(names)}")
-        return self.tables[names.index(name)]
+    def __getitem__(self, by: str | tuple[str, ...]) -> Table:
+        """Return one of several tables: by its name in a study, or by its columns: ``release["sex", "smokes"]``."""
+        names = (by,) if isinstance(by, str) else by
+        known = self.plan.names or self.request.table_names
+        for name, table in zip(known, self.tables, strict=True):
+            if by in (name, " x ".join(table.by)) or (isinstance(names, tuple) and {*names} == {*table.by}):
+                return table
+        said = f"is not one of the tables: {', '.join(map(repr, known))}; give a name, or the columns it counts by"
+        raise ArgumentError("release[...]", by, said)
 
     def to_arrow(self) -> pa.Table:
         """Return the one table as an Arrow table; if there are several, take one of `tables`."""
