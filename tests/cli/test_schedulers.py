@@ -72,7 +72,7 @@ def test_a_retry_in_python_has_the_published_table(ledger):
     ("flags", "said"),
     [
         (["--epsilon", "0.25"], "has charged entry 1 for another request"),
-        (["--out", "elsewhere.csv"], "has published towns.csv, towns.manifest.json, not elsewhere.csv"),
+        (["--out", "elsewhere.csv"], "but published towns.csv, towns.manifest.json, not elsewhere.csv"),
         (["--once", "\n"], "must be text"),
     ],
 )
@@ -90,7 +90,7 @@ def test_files_that_were_changed_or_lost_are_not_drawn_again(ledger, capsys):
     assert "'towns.csv' is not the file that was published" in capsys.readouterr().err
     Path("towns.csv").unlink()
     assert run(JOB) == 1
-    assert "The charge stays, and nothing is drawn again with this key" in capsys.readouterr().err
+    assert "the charge stays, and nothing is drawn again with this key" in capsys.readouterr().err
     assert len(ledger.entries()) == 1
 
 

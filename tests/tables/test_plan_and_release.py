@@ -501,7 +501,7 @@ def test_one_of_several_tables_is_found_by_its_columns():
     assert release["sex"] is release.tables[0]
     assert release["sex", "town"] is release["town", "sex"] is release["sex x town"] is release.tables[1]
     for wrong in ("town", ("sex", "age"), "x", 0, ["sex"]):
-        with pytest.raises(ArgumentError, match="is not one of the tables: 'sex', 'sex x town'"):
+        with pytest.raises(ArgumentError, match="is not one of the tables: 'sex', "):
             release[wrong]
 
 

@@ -131,7 +131,7 @@ Source = Annotated[
 SourceOrStudy = Annotated[
     str,
     typer.Argument(
-        metavar="SOURCE|STUDY.toml",
+        metavar="SOURCE",
         help="A CSV, Parquet or JSON-lines file, a quoted pattern of several ('data/*.parquet'), or a study.",
     ),
 ]

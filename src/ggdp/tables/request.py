@@ -1089,6 +1089,7 @@ def _places(key: str, value: object, plain: Mapping[str, Any]) -> Iterator[tuple
         role, _, of = key.partition(" of ")
         if of == repr(column):
             yield "columns", column, value if role == "domain" and isinstance(value, str) else role
+    key = "tables.name" if key == "name" else key
     kind = key.removeprefix("tables.")
     for place, table in enumerate(plain.get("tables", ())):
         asked = table.get(kind)

@@ -1,18 +1,8 @@
 """Studies: a request with its source, its ledger and the names of its tables, kept in a TOML file.
 
 A study is run again next year, on other data, without anybody remembering what was asked. Its file has the keys of a
-request (`ggdp.tables.request`), and these:
-
-=====================  ======================================================================
-``source``             what is counted: a file, or a pattern of several
-``ledger``             the budget that each run is charged to, a file or ``postgresql://...``
-``analyst``            who asks, for the ledger
-``engine``             the engine that reads the source
-``output``             the directory that tables and manifest are written to
-``name``               of a table in ``[[tables]]``, and so of its file
-=====================  ======================================================================
-
-Paths in the file are relative to its directory.
+request (`ggdp.tables.request`), those of the other attributes of `Study`, and ``name`` in each of ``[[tables]]``. Paths
+in it are relative to its directory.
 """
 
 from __future__ import annotations
@@ -39,27 +29,12 @@ if TYPE_CHECKING:
 _PATHS = ("source", "ledger", "output")
 
 
-def _request(request: TableRequest) -> TableRequest:
-    if not isinstance(request, TableRequest):
-        raise ArgumentTypeError("request", type(request).__name__, "must be a TableRequest")
-    return request
-
-
-def _engine(engine: EngineName | None) -> EngineName | None:
-    if engine is not None:
-        _validate.choice(engine=engine, among=("duckdb", "spark"))
-    return engine
-
-
 def _names(names: Sequence[str]) -> tuple[str, ...]:
     """Return names of tables, which are those of files."""
-    for name in names:
-        if not is_table_name(name):
-            said = (
-                "must be the name of a file without its ending: letters, digits, spaces and _ . - + ( ), but manifest"
-            )
-            raise ArgumentError("name", name, said)
     for place, name in enumerate(names):
+        if not is_table_name(name):
+            said = "must be the name of a file without its ending: letters, digits, spaces, _ . - + ( )"
+            raise ArgumentError("name", name, said)
         if name.casefold() in {earlier.casefold() for earlier in names[:place]}:
             raise ArgumentError("name", name, "is the name of another table, too; names differ, also in lower case")
     return tuple(names)
@@ -77,10 +52,8 @@ class Study:
         A name for each table, and so for its file; by default its columns.
     source : str, optional
         What is counted: a file, or a pattern of several.
-    ledger : str, optional
-        The budget that each run is charged to.
-    analyst : str, optional
-        Who asks, for the ledger.
+    ledger, analyst : str, optional
+        The budget that each run is charged to, and who asks.
     engine : {"duckdb", "spark"}, optional
         Engine that reads the source.
     output : str, optional
@@ -88,36 +61,29 @@ class Study:
 
     Examples
     --------
-    >>> import ggdp, pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "study.toml"
-    >>> _ = file.write_text('''
-    ... epsilon = 1.0
-    ...
-    ... [columns.ward]
-    ... levels = ["births", "eyes"]
-    ...
-    ... [[tables]]
-    ... name = "wards"
-    ... by = ["ward"]
-    ... ''')
-    >>> study = ggdp.Study.read(file)
+    >>> import ggdp, polars as pl
+    >>> from ggdp.tables import TableRequest
+    >>> request = TableRequest("ward", ggdp.PureDP(1.0), {"ward": ["births", "eyes"]})
+    >>> study = ggdp.Study(request=request, names=["wards"])
     >>> study.plan().half_width
     3
-    >>> import polars as pl
-    >>> release = study.run(pl.DataFrame({"ward": ["eyes", "births", "eyes"]}))
-    >>> release["wards"].to_polars()["ward"].to_list()
+    >>> study.run(pl.DataFrame({"ward": ["eyes", "births", "eyes"]}))["wards"].to_polars()["ward"].to_list()
     ['births', 'eyes']
     """
 
-    request: TableRequest = field(converter=_request)
+    request: TableRequest
     names: tuple[str, ...] = field(default=(), converter=_names)
     source: str | None = checked(_validate.words, default=None)
     ledger: str | None = checked(_validate.words, default=None)
     analyst: str | None = checked(_validate.words, default=None)
-    engine: EngineName | None = field(default=None, converter=_engine)
+    engine: EngineName | None = None
     output: str | None = checked(_validate.words, default=None)
 
     def __attrs_post_init__(self) -> None:
+        if not isinstance(self.request, TableRequest):
+            raise ArgumentTypeError("request", type(self.request).__name__, "must be a TableRequest")
+        if self.engine is not None:
+            _validate.choice(engine=self.engine, among=("duckdb", "spark"))
         if not self.names:
             object.__setattr__(self, "names", self.request.table_names)
         if len(self.names) != len(self.request.by):
@@ -125,13 +91,7 @@ class Study:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Study:
-        """Return the study of a TOML file; an error names its line and its key.
-
-        Parameters
-        ----------
-        path : str or path
-            The file. Paths in it are relative to its directory.
-        """
+        """Return the study of a TOML file; an error names its line and its key."""
         name, content = os.fspath(path), read_file(path, argument="path", most=MOST_TOML)
         plain = parsed_toml(content, name, argument="path")
         with named_by_lines(content, plain, name):
@@ -140,30 +100,19 @@ class Study:
                 if isinstance(own.get(key), str):
                     own[key] = _joined(os.path.dirname(name), own[key])
             asked = {key: value for key, value in plain.items() if key not in _OWN}
-            tables = asked.get("tables")
             names: list[Any] = []
-            if isinstance(tables, list) and all(isinstance(table, dict) for table in tables):
+            if isinstance(tables := asked.get("tables"), list) and all(isinstance(table, dict) for table in tables):
                 names = [table.get("name") for table in tables]
                 asked["tables"] = [{key: one for key, one in table.items() if key != "name"} for table in tables]
             request = TableRequest.from_keys(asked, name)
-            usual = request.table_names
-            named = [usual[place] if one is None else one for place, one in enumerate(names)]
-            try:
-                return cls(request=request, names=tuple(named), **own)
-            except ArgumentError as refused:
-                key = "tables.name" if refused.argument == "name" else refused.argument
-                raise type(refused)(key, refused.value, refused.expected) from None
+            named = [usual if one is None else one for one, usual in zip(names, request.table_names, strict=True)]
+            return cls(request=request, names=tuple(named), **own)
 
     @classmethod
     def like(cls, path: str | os.PathLike[str]) -> Study:
-        """Return the study of a TOML file, or that of a manifest: its request and the names of its tables.
-
-        Parameters
-        ----------
-        path : str or path
-            The file of a study, which ends in ``.toml``, or a manifest of tables, of this version or another one.
-        """
-        if os.fspath(path).lower().endswith(".toml"):
+        """Return the study of a TOML file, or that of a manifest: its request and the names of its tables."""
+        name = os.fspath(path)
+        if name.lower().endswith(".toml"):
             return cls.read(path)
         manifest = read_json(path, argument="path", instead="name a manifest of ggdp, or a study, which ends in .toml")
         try:
@@ -173,17 +122,14 @@ class Study:
             request = TableRequest.from_dict(table["request"], dates)
             names = [Path(str(one["url"])).stem for one in table["tables"]]
         except GgdpError as refused:
-            said = f"its request is refused by this version of ggdp: {refused}"
-            raise ArgumentError("path", os.fspath(path), said) from None
+            raise ArgumentError("path", name, f"its request is refused by this version of ggdp: {refused}") from None
         except (AttributeError, LookupError, TypeError, ValueError):
             said = "has no request of tables that this version of ggdp reads; name the manifest of a table, or a study"
-            raise ArgumentError("path", os.fspath(path), said) from None
+            raise ArgumentError("path", name, said) from None
         are_names = all(map(is_table_name, names)) and len({one.casefold() for one in names}) == len(request.by)
         return cls(request=request, names=tuple(names) if are_names else ())
 
-    def plan(
-        self, out: str | os.PathLike[str] | None = None, *, plot: str | os.PathLike[str] | None = None
-    ) -> TablePlan:
+    def plan(self, out: str | os.PathLike[str] | None = None) -> TablePlan:
         """Return how the study is answered; no data are read, and no budget is spent.
 
         Parameters
@@ -191,13 +137,10 @@ class Study:
         out : path, optional
             A directory for ``NAME.csv`` of each table and ``manifest.json``; or a file, as in `ggdp.plan_table`. By
             default the study's `output`.
-        plot : path, optional
-            Where to draw the tables, as in `ggdp.plan_table`.
         """
         from ggdp.tables.table_plan import plan_request, warn_of
 
-        out = self.output if out is None else out
-        plan = plan_request(self.request, engine=self.engine, out=out, plot=plot, names=self.names)
+        plan = plan_request(self.request, engine=self.engine, out=out or self.output, names=self.names)
         warn_of(plan)
         return plan
 
@@ -217,11 +160,6 @@ class Study:
             As in `plan`.
         **given
             Arguments of `TablePlan.run`; `ledger` and `analyst` are by default those of the study.
-
-        Returns
-        -------
-        TableRelease, WrittenRelease or PublishedFiles
-            As from `TablePlan.run`; ``release["NAME"]`` is one of its tables.
         """
         data = self.source if data is None else data
         if data is None:
@@ -237,24 +175,15 @@ class Study:
         return self.request.to_toml(self.names, **own)
 
     def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the study to a TOML file, from whose directory on its paths are; an existing file stays.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which ends in ``.toml``.
-        overwrite : bool, default False
-            Whether it may be replaced.
-        """
+        """Write the study to a TOML file, from whose directory on its paths are; an existing file stays by default."""
         file = Path(path)
         if file.suffix.lower() != ".toml":
             raise ArgumentError("path", str(file), "must end in .toml")
         try:
             write_together({file: self.to_toml(file.parent).encode()}, overwrite=overwrite)
-        except FileExistsError:
-            raise ArgumentError("path", str(file), "already exists; name another file") from None
         except OSError as failed:
-            raise ArgumentError("path", str(file), f"cannot be written ({failed.strerror or failed})") from None
+            said = "already exists" if isinstance(failed, FileExistsError) else f"cannot be written ({failed.strerror})"
+            raise ArgumentError("path", str(file), f"{said}; name another file") from None
 
 
 _OWN = tuple(name for name in fields_dict(Study) if name not in ("request", "names"))

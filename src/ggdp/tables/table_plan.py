@@ -397,23 +397,25 @@ class PublishedFiles(ArrowViews):
     @classmethod
     def of(cls, plan: TablePlan, entry: Entry, digests: Mapping[str, str]) -> PublishedFiles:
         """Return what an entry has published, if the files of a plan are still those."""
+
+        def refused(said: str) -> ArgumentError:
+            stays = "the charge stays, and nothing is drawn again with this key; a new key charges again"
+            return ArgumentError("once", entry.once, f"has charged entry {entry.number}, but {said}; {stays}")
+
         named, directory = {file.name: file for file in plan.files}, plan.files[0].parent
         if missing := [name for name in named if not any(known.startswith(name) for known in digests)]:
-            said = f"has published {', '.join(digests)}, not {missing[0]}; name the outputs of that release"
-            raise ArgumentError("once", entry.once, said)
+            raise refused(f"published {', '.join(digests)}, not {missing[0]}: name the outputs of that release")
         files = tuple(named.get(name, directory / name) for name in digests)
         for file, digest in zip(files, digests.values(), strict=True):
-            if (found := digest_of_file(file)) != digest:
-                said = "is not there" if found is None else "is not the file that was published"
-                raise ArgumentError(
-                    "once",
-                    entry.once,
-                    f"has charged entry {entry.number}, but {str(file)!r} {said}: put the published file back there. "
-                    "The charge stays, and nothing is drawn again with this key; a new key charges again",
-                )
-        (described,) = (file for file in files if output_files.is_manifest(file))
-        manifest = read_json(described, argument="once")
-        return cls(plan=plan, entry=entry, files=files, manifest=manifest)
+            try:
+                with file.open("rb") as content:
+                    is_same = hashlib.file_digest(content, "sha256").hexdigest() == digest
+            except OSError:
+                raise refused(f"{str(file)!r} is not there: put it back") from None
+            if not is_same:
+                raise refused(f"{str(file)!r} is not the file that was published: put that back")
+        described = next(file for file in files if output_files.is_manifest(file))
+        return cls(plan=plan, entry=entry, files=files, manifest=read_json(described, argument="once"))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -422,28 +424,17 @@ class PublishedFiles(ArrowViews):
 
     def to_arrow(self) -> pa.Table:
         """Return the one table as an Arrow table, read from its file."""
-        if len(self.plan.request.by) > 1:
-            raise ArgumentError("release", f"of {len(self.plan.request.by)} tables", "read one of its files")
+        described, *others = self.manifest["table"]["tables"]
+        if others:
+            raise ArgumentError("release", f"of {len(others) + 1} tables", "has no single table; read one of its files")
         import pyarrow.csv
         import pyarrow.parquet
 
-        file, columns = self.files[0], self.manifest["table"]["tables"][0]["tableSchema"]["columns"]
-        if file.suffix.lower() != ".csv":
+        if self.plan.files[0].suffix.lower() != ".csv":
             return pyarrow.parquet.read_table(self.plan.files[0])
+        columns = described["tableSchema"]["columns"]
         texts = {column["name"]: pyarrow.string() for column in columns if column["datatype"] == "string"}
-        return pyarrow.csv.read_csv(file, convert_options=pyarrow.csv.ConvertOptions(column_types=texts))
-
-    def __repr__(self) -> str:
-        return f"PublishedFiles of entry {self.entry.number}: {', '.join(map(str, self.files))}"
-
-
-def digest_of_file(file: Path) -> str | None:
-    """Return the SHA-256 of a file; None if it cannot be read."""
-    try:
-        with file.open("rb") as content:
-            return hashlib.file_digest(content, "sha256").hexdigest()
-    except OSError:
-        return None
+        return pyarrow.csv.read_csv(self.files[0], convert_options=pyarrow.csv.ConvertOptions(column_types=texts))
 
 
 def plan_request(
