@@ -238,7 +238,7 @@ def _print_rows(table: Table, file: Path, guarantee: str) -> None:
     cells = [tuple(printable(row[name]) for name in table.by) for row in first]
     estimates = {"count": [(f"{row['count']:,}", f"{row['lower']:,} to {row['upper']:,}") for row in first]}
     for statistic in table.statistics:
-        estimates[statistic.name] = [shown_estimate(row, statistic.name) for row in first]
+        estimates[statistic.name] = [shown_estimate(row, statistic.name, table.digits) for row in first]
     covers = "" if table.covers is None else f"; the intervals cover: {table.covers}"
     say(printable(f"{' x '.join(table.by) or 'all rows'}, {guarantee}{covers}"))
     # More than one statistic beside the counts is too wide for a terminal: each has a table of its own.
