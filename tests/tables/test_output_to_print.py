@@ -95,3 +95,50 @@ def test_a_median_is_the_quantile_of_a_half(people, capsys):
     assert run(["release", people, "--range", "cost=0:100", *typed]) == 0
     assert run(["release", people, *typed]) == 1
     assert "--median" in capsys.readouterr().err
+
+
+def test_a_wide_table_has_the_levels_of_its_last_column_side_by_side(people, capsys):
+    rows = "".join(f"{'ab'[n % 2]},{'xyz'[n % 3]}\n" for n in range(1200))
+    Path(people).write_text(f"ward,sex\n{rows}")
+    typed = ["--by", "ward,sex", "--levels", "ward=a,b", "--levels", "sex=x,y,z", "--epsilon", "1", "--unit-is-row"]
+    assert run(["release", people, *typed, "--out", "out.csv", "--wide", "wide.csv"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "ward count x count y count z" in printed
+    assert "Written: out.csv, out.manifest.json, wide.csv" in printed
+    long = {(row["ward"], row["sex"]): row for row in csv.DictReader(Path("out.csv").read_text().splitlines())}
+    wide = list(csv.DictReader(Path("wide.csv").read_text().splitlines()))
+    assert [row["ward"] for row in wide] == ["a", "b"]
+    for row in wide:
+        for sex in "xyz":
+            for name in ("count", "lower", "upper"):
+                assert row[f"{name} {sex}"] == long[row["ward"], sex][name]
+            assert row[f"count {sex}"] in printed
+    # An earlier file is not replaced unasked.
+    Path("out.csv").unlink()
+    Path("out.manifest.json").unlink()
+    assert run(["release", people, *typed, "--out", "out.csv", "--wide", "wide.csv"]) == 1
+    assert "--wide = 'wide.csv': 'wide.csv' already exists" in capsys.readouterr().err
+    assert not Path("out.csv").exists()
+
+
+def test_a_cell_that_is_not_shown_is_empty_in_a_wide_table(tmp_path):
+    data = pa.table({"a": ["x", "x", "y"] * 400, "b": ["=u", "v", "v"] * 400})
+    asked = {"by": ["a", "b"], "goal": ggdp.ApproxDP(1.0, 1e-6), "unit": "row"}
+    ggdp.release_table(data, **asked, wide=tmp_path / "wide.csv")
+    header, *rows = (tmp_path / "wide.csv").read_text().splitlines()
+    assert header == "a,count =u,lower =u,upper =u,count v,lower v,upper v"
+    assert rows[1].startswith("y,,,,")
+
+
+def test_a_wide_table_is_planned_and_needs_a_column(tmp_path):
+    counts = {name: value for name, value in ASKED.items() if name != "statistics"}
+    plan = ggdp.plan_table(**counts, out=tmp_path / "o.csv", plot=tmp_path / "p.svg", wide=tmp_path / "w.csv")
+    assert [file.name for file in plan.files] == ["o.csv", "o.manifest.json", "p.svg", "w.csv"]
+    again = ggdp.TablePlan.from_dict(plan.to_dict())
+    assert (again.out, again.plot, again.wide) == (plan.out, plan.plot, plan.wide)
+    with pytest.raises(ArgumentError, match="needs `by`"):
+        ggdp.plan_table(**ASKED | {"by": None}, wide="w.csv")
+    with pytest.raises(ArgumentError, match=r"must end in \.csv"):
+        ggdp.plan_table(**counts, wide="w.parquet")
+    with pytest.raises(ArgumentError, match="name another file"):
+        ggdp.plan_table(**counts, out="w.csv", wide="w.csv")

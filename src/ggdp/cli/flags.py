@@ -73,7 +73,7 @@ RELEASE = [
     *_flags(ReleaseArguments, *_FIRST, *_others(TableRequest, *_FIRST), "engine", *_TEXT),
     *_flags(ReleaseArguments, "temp_dir", "ledger", "analyst"),
     _DRY_RUN,
-    *_flags(ReleaseArguments, "out", "plot", "sign", "overwrite"),
+    *_flags(ReleaseArguments, "out", "plot", "wide", "sign", "overwrite"),
     _JSON,
 ]
 CHECK = [*_flags(CheckArguments, *_others(CheckArguments, "temp_dir"), *_TEXT, "temp_dir"), _JSON]

@@ -59,7 +59,8 @@ def release(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
 
         request = TableRequest(**arguments_of(given, TableRequest))
         with working("choosing the noise"):
-            plan = plan_request(request, engine=given["engine"] or "duckdb", out=given["out"], plot=given["plot"])
+            files = {name: given[name] for name in ("out", "plot", "wide")}
+            plan = plan_request(request, engine=given["engine"] or "duckdb", **files)
         print_warnings(plan.warnings)
         if given["dry_run"]:
             _print_plan(plan, plan.to_dict(), summary_rows(plan), given)
@@ -69,14 +70,14 @@ def release(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
     print_warnings(getattr(released, "notes", ()))
     described = plan.files[len(plan.request.by)]
     manifest = getattr(released, "written_manifest", None) or released.manifest
-    files = [str(file) for file in (*plan.files, *([] if key is None else [signature_file(described)]))]
+    written = [str(file) for file in (*plan.files, *([] if key is None else [signature_file(described)]))]
     if given["json"]:
-        print_json({"files": files, "manifest": manifest})
+        print_json({"files": written, "manifest": manifest})
         return
     for table, file in zip(getattr(released, "tables", ()), plan.files, strict=False):
-        _print_rows(table, file, str(released.guarantee))
+        (_print_rows if plan.wide is None else _print_wide)(table, file, str(released.guarantee))
     say(manifest["statement"])
-    say("Written: " + ", ".join(files))
+    say("Written: " + ", ".join(written))
 
 
 @takes_flags(CHECK)
@@ -252,6 +253,21 @@ def _print_rows(table: Table, file: Path, guarantee: str) -> None:
         say(f"({more:,} more {'row' if more == 1 else 'rows'} in {file})")
     if not first:
         say("(no cell has a noisy count at or above the threshold)")
+
+
+def _print_wide(table: Table, file: Path, guarantee: str) -> None:
+    """Print the counts and statistics of a table without their intervals, in wide form."""
+    from ggdp.tables.output_files import wide_form
+
+    shown = wide_form(table)
+    names = [name for name in shown.column_names if not name.startswith(("lower ", "upper ", "noisy_count "))]
+    ends = tuple(f"{one.name}_{end} " for one in table.statistics for end in ("lower", "upper"))
+    names = [name for name in names if not name.startswith(ends)] if ends else names
+    rows = [tuple("" if row[name] is None else row[name] for name in names) for row in shown.to_pylist()]
+    say(printable(f"{' x '.join(table.by)}, {guarantee}; the intervals are in {file}"))
+    print_table("", rows[:SHOWN_ROWS], header=tuple(names))
+    if len(rows) > SHOWN_ROWS:
+        say(f"({len(rows) - SHOWN_ROWS:,} more in {file})")
 
 
 def _print_text(text: TextCheck | None) -> None:

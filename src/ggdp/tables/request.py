@@ -792,6 +792,15 @@ class PlanArguments(TableRequest):
         "Where to draw the tables, .png, .pdf or .svg; needs the extra `plots`.",
         Flag("Draw the released table to a .png, .pdf or .svg file.", "FILE", Path | None),
     )
+    wide: str | os.PathLike[str] | None = option(
+        "path, optional",
+        "Where to write the tables for print, .csv: with the levels of the last column of `by` side by side.",
+        Flag(
+            "Also write the table for print, the levels of the last column of --by side by side.",
+            "FILE.csv",
+            Path | None,
+        ),
+    )
 
 
 @frozen(kw_only=True)
