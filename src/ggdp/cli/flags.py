@@ -83,7 +83,7 @@ RELEASE = [
     *(evolve(flag, required=False, kind=flag.kind | None) if flag.required else flag for flag in _ASKED),
     *_flags(ReleaseArguments, "temp_dir", "ledger", "analyst", "once"),
     _DRY_RUN,
-    *_flags(ReleaseArguments, "out", "plot", "sign", "overwrite"),
+    *_flags(ReleaseArguments, "out", "plot", "wide", "sign", "overwrite"),
     _LIKE,
     _SAVE,
     _JSON,
@@ -175,7 +175,7 @@ def _by(given: Mapping[str, Any]) -> list[list[str]] | None:
     """Return the columns of each requested table; none for statistics of all rows."""
     found = marginals_of(given["by"] or ())
     # A check of nothing is one of all columns.
-    if not found and "draft_domain" not in given and not any(given[kind] for kind in _KINDS):
+    if not found and "draft_domain" not in given and not any(given.get(kind) for kind in (*_KINDS, "median")):
         raise typer.BadParameter("name columns to count by, or a statistic, such as --mean COL", param_hint="'--by'")
     return found or None
 
@@ -336,6 +336,8 @@ def statistics_of(given: Mapping[str, Any]) -> list[Statistic]:
             # Each flag is checked by itself, so that an error shows it.
             Quantile(column, numbers_of("quantile", values))
         fractions.setdefault(column, []).extend(numbers_of("quantile", values))
+    for column in given.get("median") or ():
+        fractions.setdefault(column, []).append(0.5)
     return found + [Quantile(column, values) for column, values in fractions.items()]
 
 
@@ -450,6 +452,8 @@ def named_as_flags(given: Mapping[str, Any], by: str = "--by") -> Iterator[None]
         for column in dict.fromkeys(text.rpartition("=")[0].strip() if kind == "quantile" else text for text in texts):
             named[column] = f"{named[column]}, --{kind}" if column in named else f"--{kind}"
             named[f"{kind}_{column}"] = f"--{kind}"
+    for column in given.get("median") or ():
+        named[column] = f"{named[column]}, --median" if column in named else "--median"
 
     def title(argument: str, value: object) -> str:
         if argument == "statistics" and isinstance(value, str) and value in named:

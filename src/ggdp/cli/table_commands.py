@@ -108,7 +108,7 @@ def release(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy =
 
         request = TableRequest(**arguments_of(given, TableRequest))
         names = request.table_names if "base" in given and given["names"] is None else given["names"]
-        run = {name: given[name] for name in ("engine", "out", "plot")}
+        run = {name: given[name] for name in ("engine", "out", "plot", "wide")}
         with working("choosing the noise"):
             plan = plan_request(request, **run | {"engine": given["engine"] or "duckdb", "names": names})
         print_warnings(plan.warnings)
@@ -124,16 +124,16 @@ def release(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy =
     print_warnings(getattr(released, "notes", ()))
     described = plan.files[len(plan.request.by)]
     manifest = getattr(released, "written_manifest", None) or released.manifest
-    files = [str(file) for file in (*plan.files, *([] if key is None else [signature_file(described)]))]
+    written = [str(file) for file in (*plan.files, *([] if key is None else [signature_file(described)]))]
     if given["json"]:
-        print_json({"files": files, "manifest": manifest})
+        print_json({"files": written, "manifest": manifest})
         return
     if entry is not None:
         say(f"Published before, as entry {entry.number} of the ledger: nothing was drawn or charged again.")
     for table, file in zip(getattr(released, "tables", ()), plan.files, strict=False):
-        _print_rows(table, file, str(released.guarantee))
+        (_print_rows if plan.wide is None else _print_wide)(table, file, str(released.guarantee))
     say(manifest["statement"])
-    say(f"{'Written' if entry is None else 'Files'}: {', '.join(files)}")
+    say(f"{'Written' if entry is None else 'Files'}: {', '.join(written)}")
 
 
 def _save(plan: TablePlan, source: str, given: Mapping[str, Any]) -> None:
@@ -308,7 +308,7 @@ def _print_rows(table: Table, file: Path, guarantee: str) -> None:
     cells = [tuple(printable(row[name]) for name in table.by) for row in first]
     estimates = {"count": [(f"{row['count']:,}", f"{row['lower']:,} to {row['upper']:,}") for row in first]}
     for statistic in table.statistics:
-        estimates[statistic.name] = [shown_estimate(row, statistic.name) for row in first]
+        estimates[statistic.name] = [shown_estimate(row, statistic.name, table.digits) for row in first]
     covers = "" if table.covers is None else f"; the intervals cover: {table.covers}"
     say(printable(f"{' x '.join(table.by) or 'all rows'}, {guarantee}{covers}"))
     # More than one statistic beside the counts is too wide for a terminal: each has a table of its own.
@@ -322,6 +322,21 @@ def _print_rows(table: Table, file: Path, guarantee: str) -> None:
         say(f"({more:,} more {'row' if more == 1 else 'rows'} in {file})")
     if not first:
         say("(no cell has a noisy count at or above the threshold)")
+
+
+def _print_wide(table: Table, file: Path, guarantee: str) -> None:
+    """Print the counts and statistics of a table without their intervals, in wide form."""
+    from ggdp.tables.output_files import wide_form
+
+    shown = wide_form(table)
+    names = [name for name in shown.column_names if not name.startswith(("lower ", "upper ", "noisy_count "))]
+    ends = tuple(f"{one.name}_{end} " for one in table.statistics for end in ("lower", "upper"))
+    names = [name for name in names if not name.startswith(ends)] if ends else names
+    rows = [tuple("" if row[name] is None else row[name] for name in names) for row in shown.to_pylist()]
+    say(printable(f"{' x '.join(table.by)}, {guarantee}; the intervals are in {file}"))
+    print_table("", rows[:SHOWN_ROWS], header=tuple(names))
+    if len(rows) > SHOWN_ROWS:
+        say(f"({len(rows) - SHOWN_ROWS:,} more in {file})")
 
 
 def _print_text(text: TextCheck | None) -> None:

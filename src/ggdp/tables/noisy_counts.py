@@ -149,6 +149,8 @@ def _with_statistics(
                 upper=upper,
                 covers=covered(plan.request, number),
                 statistics=published_statistics(plan, noisy, quantiles[number]),
+                written=plan.request.count_columns,
+                digits=plan.request.digits,
             )
         )
     return release, tuple(tables)

@@ -41,6 +41,7 @@ from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 from ggdp.ledger.charging import require_apart_from_ledger
 from ggdp.signatures import signature_file, signed
+from ggdp.tables.request import COVERS
 from ggdp.tables.table_release import Table, TableRelease
 
 if TYPE_CHECKING:
@@ -77,6 +78,11 @@ def targets(path: str | os.PathLike[str], tables: int, names: Sequence[str] | No
 def picture_files(plot: str | os.PathLike[str] | None, tables: int) -> tuple[Path, ...]:
     """Return the files of the figures, one for each table; none if no figure is requested."""
     return () if plot is None else numbered(_file("plot", plot, PICTURES, ", "), tables)
+
+
+def wide_files(wide: str | os.PathLike[str] | None, tables: int) -> tuple[Path, ...]:
+    """Return the files of tables in wide form, one for each; none if no such file is requested."""
+    return () if wide is None else numbered(_file("wide", wide, (".csv",), ""), tables)
 
 
 def _file(argument: str, path: str | os.PathLike[str], endings: tuple[str, ...], between: str) -> Path:
@@ -170,7 +176,10 @@ def digests(files: Mapping[Path, bytes]) -> dict[str, str]:
 def files_of(
     release: TableRelease | WrittenRelease, tables: Sequence[Path], pictures: Sequence[Path] = ()
 ) -> dict[Path, bytes]:
-    """Return the files of a release: tables, the manifest after them, and pictures; executors have written theirs."""
+    """Return the files of a release: tables, the manifest after them, and pictures; executors have written theirs.
+
+    Tables in wide form, for print, are among the pictures.
+    """
     found: dict[Path, bytes] = {}
     if tables and isinstance(release, TableRelease):
         is_csv = tables[0].suffix.lower() == ".csv"
@@ -184,7 +193,10 @@ def files_of(
         found[tables[-1]] = (json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
     if pictures:
         shown = release if isinstance(release, TableRelease) else release.load()
-        found |= {file: picture(shown, table, file.suffix.lower()) for table, file in enumerate(pictures)}
+        for number, file in enumerate(pictures):
+            place, kind = number % len(shown.tables), file.suffix.lower()
+            is_wide = kind == ".csv"
+            found[file] = as_csv(shown.tables[place], wide=True) if is_wide else picture(shown, place, kind)
     return found
 
 
@@ -227,11 +239,32 @@ def _unwritable(path: str, failed: OSError, argument: str = "out") -> ArgumentEr
     return ArgumentError(argument, path, f"cannot be written ({failed.strerror or failed}); name another file")
 
 
-def as_csv(table: Table) -> bytes:
-    """Return a table as CSV, with no formula among the texts of its open columns."""
-    rows = table.to_arrow()
+def wide_form(table: Table) -> pa.Table:
+    """Return a table with the levels of its last column side by side: ``count f``, ``lower f``, ``upper f``, ..."""
+    import pyarrow as pa
+
+    rows, (*keys, across) = table.to_arrow(), table.by
+    measures = [name for name in rows.column_names if name not in (*table.by, COVERS)]
+    levels, found = dict[str, None](), dict[tuple[Any, ...], dict[str, dict[str, Any]]]()
+    for row in rows.to_pylist():
+        levels[str(row[across])] = None
+        found.setdefault(tuple(row[name] for name in keys), {})[str(row[across])] = row
+    names = [*keys, *(f"{name} {level}" for level in levels for name in measures)]
+    columns = [pa.array([key[place] for key in found], rows[name].type) for place, name in enumerate(keys)]
+    # Cells that a sparse table does not show are empty.
+    columns += [
+        pa.array([shown.get(level, {}).get(name) for shown in found.values()], rows[name].type)
+        for level in levels
+        for name in measures
+    ]
+    return pa.Table.from_arrays(columns, names)
+
+
+def as_csv(table: Table, *, wide: bool = False) -> bytes:
+    """Return a table as CSV, perhaps in wide form, with no formula among the texts of its open columns."""
+    rows = wide_form(table) if wide else table.to_arrow()
     for place, column in enumerate(table.domain):
-        if column.kind == "open":
+        if column.kind == "open" and column.name in rows.column_names:
             rows = rows.set_column(place, rows.field(place), _harmless(rows.column(place)))
     return _as_csv(rows)
 

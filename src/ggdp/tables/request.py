@@ -53,7 +53,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
-from attrs import field
+from attrs import field, fields_dict
 
 from ggdp import _validate
 from ggdp._files import MOST_TOML, line_of, parsed_toml, read_file
@@ -408,6 +408,7 @@ class TableOptions(TextOptions):
                 label="Statistics",
                 name="quantile",
             ),
+            _repeated("Publish the median of a column, its quantile 0.5; needs its range.", "COL", name="median"),
             _repeated(
                 "Public range of a column of numbers (income=0:200000); values outside are clamped to it.",
                 "COL=LO:HI[:STEP]",
@@ -465,6 +466,13 @@ class TableOptions(TextOptions):
         "Release a sparse table of a declared domain, with at most this many empty cells shown on average.",
         Flag("Publish a sparse table; at most X empty cells are shown on average.", "X", float | None),
         check=_validate.positive,
+    )
+    digits: int | None = option(
+        "int, optional",
+        "Decimal digits of `statistics`: values are rounded, and the ends of intervals outwards, which costs nothing.",
+        Flag("Round statistics to this many decimal digits, and their intervals outwards.", "N", int | None),
+        check=_validate.integer,
+        at_least=0,
     )
 
 
@@ -653,6 +661,12 @@ class TableRequest(TableOptions):
         return sum(most for most, kind in zip(self.most_cells, self.regimes, strict=True) if kind == "open")
 
     @property
+    def count_columns(self) -> tuple[str, ...]:
+        """The columns of counts of a published table: the raw ones only where an adjustment makes them differ."""
+        adjusts = self.nonnegative or self.total is not None
+        return tuple(name for name in COUNTS if adjusts or name != "noisy_count")
+
+    @property
     def most_in_a_cell(self) -> int:
         """Most that one unit adds to a cell: 1, or `max_rows_per_cell`."""
         return self.max_rows_per_cell or 1
@@ -817,7 +831,9 @@ class TableRequest(TableOptions):
         record: type = type(self)
         first, texts = ("by", "goal", "domain"), options(TextOptions)
         # Manifests name these where they are used.
-        unused = () if self.unit_is_row else ("unit_is_row",)
+        unused = [
+            name for name in ("unit_is_row", "digits") if getattr(self, name) is fields_dict(TableRequest)[name].default
+        ]
         filtered = {} if self.where is None else {"where": self.where}
         # Manifests have always had the statistics last.
         last = {
@@ -895,6 +911,15 @@ class PlanArguments(TableRequest):
         "path, optional",
         "Where to draw the tables, .png, .pdf or .svg; needs the extra `plots`.",
         Flag("Draw the released table to a .png, .pdf or .svg file.", "FILE", Path | None),
+    )
+    wide: str | os.PathLike[str] | None = option(
+        "path, optional",
+        "Where to write the tables for print, .csv: with the levels of the last column of `by` side by side.",
+        Flag(
+            "Also write the table for print, the levels of the last column of --by side by side.",
+            "FILE.csv",
+            Path | None,
+        ),
     )
 
 

@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from ggdp import _validate
 from ggdp._files import write_together
-from ggdp._records import options, takes_data
+from ggdp._records import takes_data
 from ggdp.domain.column import Column
 from ggdp.domain.table_domain import Domain
 from ggdp.errors import ArgumentError, GgdpError
@@ -485,7 +485,6 @@ def draft_of(seen: Sequence[SeenColumn]) -> str:
 _FEW = 5
 _LONGEST_FORM = 24
 # Names that no level has: they are for private use.
-_TEXT = tuple(options(TextOptions))
 _OTHER, _MISSING = "\ue000", "\ue001"
 
 
@@ -531,8 +530,10 @@ def check_table(
     """
     CheckArguments(by, **given)  # raises if one is unknown or wrong, before the source is opened
     epsilon = given.pop("epsilon", 1.0)
+    # All is checked before a file is opened.
+    asked = CheckArguments(by, domain, **given)
     opening = {name: given.pop(name, None) for name in ("engine", "temp_dir")}
-    target, text = given.pop("draft_domain", None), TextOptions(**{name: given.get(name) for name in _TEXT}).text
+    target, text = given.pop("draft_domain", None), asked.text
     if target is not None and os.path.lexists(target):
         raise ArgumentError("draft_domain", str(target), "already exists; name another file")
     asks_nothing = by is None and not checked_statistics(given.get("statistics", ()))
@@ -544,7 +545,7 @@ def check_table(
     if target is not None:
         write_together({Path(target): draft_of(seen).encode()}, overwrite=False)
     is_declared = given.get("unit") is not None or given.get("unit_is_row")
-    counted = {name for names in CheckArguments(by).by for name in names}
+    counted = {name for names in asked.by for name in names}
     suspects = [] if is_declared else [name for name in names if identifies(name) and name not in counted]
     repeated = seen if asks_nothing else _seen_columns(data, text, suspects, **opening)
     alarms = list(_identifiers([one for one in repeated if one.name in suspects]))
@@ -772,8 +773,8 @@ def _units(
             both = limit if request.neighbours == "add-remove" else 2 * limit
             moving = sum(both if size is None else min(both, size) for size in request.sizes)
             if request.statistics:
-                asked = evolve(request, goal=PureDP(epsilon), max_cells=limit)
-                half_width = plan_request(asked).half_width
+                limited = evolve(request, goal=PureDP(epsilon), max_cells=limit)
+                half_width = plan_request(limited).half_width
             else:
                 noise = Mechanism(table_noise(PureDP(epsilon), Sensitivity.histogram(max_cells=moving), LAPLACE))
                 half_width = int(noise.law.half_width(LEVEL))

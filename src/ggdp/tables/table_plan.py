@@ -122,8 +122,8 @@ class TablePlan:
         Which sums the noise is added to, where statistics are requested; None if it is added to counts.
     engine : {"duckdb", "spark"}, optional
         Engine that reads files.
-    out, plot : Path, optional
-        Where a run writes the tables, and pictures of them.
+    out, plot, wide : Path, optional
+        Where a run writes the tables, pictures of them, and their wide form.
     names : tuple of str, optional
         Names of the tables, by which a run writes them where `out` is a directory.
     """
@@ -138,6 +138,7 @@ class TablePlan:
     out: Path | None = None
     plot: Path | None = None
     names: tuple[str, ...] | None = None
+    wide: Path | None = None
 
     @cached_property
     def described_mechanism(self) -> NoiseRecord:
@@ -204,7 +205,7 @@ class TablePlan:
         """The files that a run writes: the tables, their manifest, the pictures."""
         tables = len(self.request.by)
         written = () if self.out is None else output_files.targets(self.out, tables, self.names)
-        return (*written, *output_files.picture_files(self.plot, tables))
+        return (*written, *output_files.picture_files(self.plot, tables), *output_files.wide_files(self.wide, tables))
 
     def run(
         self,
@@ -253,11 +254,13 @@ class TablePlan:
         if self.out is not None:
             output_files.require_tables(self.out, written, **given)
         if self.plot is not None:
-            output_files.require_pictures(self.plot, files[len(written) :], **given)
+            output_files.require_pictures(self.plot, output_files.picture_files(self.plot, tables), **given)
+        if self.wide is not None:
+            output_files.require_free("wide", str(self.wide), output_files.wide_files(self.wide, tables), **given)
         with PendingCharge(ledger, self, analyst=analyst, source=bits, once=once) as charge:
             release = release_counts(self, data, bits, temp_dir, charge, key)
             found = output_files.files_of(release, written, files[len(written) :])
-            output_files.write_files(found, str(self.out or self.plot), overwrite=overwrite, key=key)
+            output_files.write_files(found, str(self.out or self.plot or self.wide), overwrite=overwrite, key=key)
             elsewhere = {} if isinstance(release, TableRelease) else release.digests
             charge.published(elsewhere | output_files.digests(found))
         return release
@@ -338,17 +341,19 @@ class TablePlan:
             raise ArgumentTypeError("plain", plain, "must be what TablePlan.to_dict returned") from wrong
         tables = len(request.by)
         manifest = next((place for place, file in enumerate(files) if output_files.is_manifest(Path(file))), None)
-        out, names, drawn = None, None, files[0 if manifest is None else manifest + 1 :]
+        out, names, after = None, None, files[0 if manifest is None else manifest + 1 :]
         if manifest is not None:
             out = output_files.unnumbered(Path(files[0]), tables)
             if Path(files[manifest]).name == output_files.MANIFEST[1:]:
                 out, names = Path(files[manifest]).parent, tuple(Path(file).stem for file in files[:manifest])
+        drawn, spread = ([file for file in after if file.endswith(".csv") == is_wide] for is_wide in (False, True))
         found = plan_request(
             request,
             engine=engine,
             out=out,
             names=names,
             plot=output_files.unnumbered(Path(drawn[0]), tables) if drawn else None,
+            wide=output_files.unnumbered(Path(spread[0]), tables) if spread else None,
         )
         again = json.loads(json.dumps(found.to_dict()))
         for name, value in json.loads(json.dumps(dict(plain))).items():
@@ -445,6 +450,7 @@ def plan_request(
     out: str | os.PathLike[str] | None = None,
     plot: str | os.PathLike[str] | None = None,
     names: tuple[str, ...] | None = None,
+    wide: str | os.PathLike[str] | None = None,
 ) -> TablePlan:
     """Return how a request will be answered; `noise_for` takes noise from published certificates, not by a search."""
     tables = len(request.by)
@@ -454,6 +460,13 @@ def plan_request(
     if plot is not None:
         output_files.picture_files(plot, tables)
         plot = Path(plot)
+    if wide is not None:
+        output_files.wide_files(wide, tables)
+        wide = Path(wide)
+        if out is not None and wide == out:
+            raise ArgumentError("wide", str(wide), Message("is the file of {out}; name another file"))
+        if request.by == ((),):
+            raise ArgumentError("wide", str(wide), Message("needs {by}: a column whose levels stand side by side"))
     if engine is not None:
         _validate.choice(engine=engine, among=("duckdb", "spark"))
         # If no engine is named, the data may be a frame of Spark: the size is then checked when it is opened.
@@ -500,6 +513,7 @@ def plan_request(
         out=out,
         plot=plot,
         names=names,
+        wide=wide,
     )
 
 

@@ -3,7 +3,7 @@
 ======================  ===============================================================================
 the columns of `by`     the keys, rebuilt from the public domain (or, where it is open, from released rows)
 count                   the count after the requested adjustments
-noisy_count             the raw noisy count
+noisy_count             the raw noisy count, where adjustments make it differ
 lower, upper            95 % interval for the true count, from the raw noisy count
 mean_COL, ...           statistics of columns, where they are requested: value (null where the noisy sums say nothing),
                         and its interval as mean_COL_lower and mean_COL_upper
@@ -123,6 +123,10 @@ class Table(ArrowViews):
         What the intervals cover, where that is less than all that the source holds, or what counts are.
     statistics : tuple of PublishedStatistic
         Statistics of each row, with their intervals.
+    written : tuple of str
+        Which of the columns of counts are written: not `noisy_count` where it is `count`.
+    digits : int, optional
+        Decimal digits that statistics were rounded to, if that was requested.
     """
 
     domain: Domain
@@ -133,6 +137,8 @@ class Table(ArrowViews):
     upper: NDArray[np.int64]
     covers: str | None = None
     statistics: tuple[PublishedStatistic, ...] = ()
+    written: tuple[str, ...] = COUNTS
+    digits: int | None = None
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -144,7 +150,7 @@ class Table(ArrowViews):
         import pyarrow as pa
 
         columns = dict(zip(self.by, self.keys.columns, strict=True))
-        columns |= {name: pa.array(getattr(self, name)) for name in COUNTS}
+        columns |= {name: pa.array(getattr(self, name)) for name in self.written}
         for name, value, lower, upper in self.statistics:
             columns[name] = pa.array(value, mask=np.isnan(value))
             columns |= {f"{name}_lower": pa.array(lower), f"{name}_upper": pa.array(upper)}
@@ -185,7 +191,7 @@ class TableRelease(ArrowViews):
     >>> domain = ggdp.Domain({"sex": ["f", "m"], "smokes": ["no", "yes"]})
     >>> release = ggdp.release_table(people, by=["sex", "smokes"], goal=ggdp.PureDP(1.0), domain=domain)
     >>> release.to_arrow().column_names
-    ['sex', 'smokes', 'count', 'noisy_count', 'lower', 'upper']
+    ['sex', 'smokes', 'count', 'lower', 'upper']
     >>> print(release.guarantee)
     1-DP under add-remove neighbours
     """
@@ -276,7 +282,7 @@ class TableRelease(ArrowViews):
         >>> people = pyarrow.table({"smokes": ["no", "yes", "no"]})
         >>> release = ggdp.release_table(people, by="smokes", goal=ggdp.PureDP(1.0), domain={"smokes": ["no", "yes"]})
         >>> release.to_csv().splitlines()[0]
-        'smokes,count,noisy_count,lower,upper'
+        'smokes,count,lower,upper'
         """
         from ggdp.tables.output_files import as_csv
 
@@ -339,7 +345,7 @@ class TableRelease(ArrowViews):
                         *(str(row[name]) for name in table.by),
                         f"{row['count']:,}",
                         f"{row['lower']:,} to {row['upper']:,}",
-                        *(text for name in names for text in shown_estimate(row, name)),
+                        *(text for name in names for text in shown_estimate(row, name, table.digits)),
                     ]
                 )
                 for row in table.to_arrow().slice(0, _ROWS_IN_NOTEBOOKS).to_pylist()
@@ -361,7 +367,7 @@ class TableRelease(ArrowViews):
             for row in table.to_arrow().slice(0, _ROWS_AT_A_PROMPT).to_pylist():
                 said = [f"{row['count']} ({row['lower']} to {row['upper']})"]
                 for statistic in table.statistics:
-                    value, interval = shown_estimate(row, statistic.name)
+                    value, interval = shown_estimate(row, statistic.name, table.digits)
                     said.append(f"{statistic.name} {value or 'null'} ({interval})")
                 lines.append(f"    {', '.join(str(row[name]) for name in table.by) or 'all'}: {', '.join(said)}")
             if len(table) > _ROWS_AT_A_PROMPT:
@@ -395,6 +401,7 @@ def tables_of(release: Release, plan: TablePlan, keys: list[pa.Table], cut: Sequ
                 lower=lower,
                 upper=upper,
                 covers=covered(plan.request, number),
+                written=plan.request.count_columns,
             )
         )
     return tuple(tables)
