@@ -38,12 +38,12 @@ def seeds_of(writer, most):
 
 @pytest.mark.parametrize("writer", one_in(2, FILES), ids=lambda writer: writer.name)
 def test_files_of_neighbours_are_filtered_alike(tmp_path, writer):
-    assert_filtered_alike(writer, tmp_path, seeds_of(writer, (6, 12)))
+    assert_filtered_alike(writer, tmp_path, seeds_of(writer, (2, 12)))
 
 
 @pytest.mark.parametrize("writer", FRAMES, ids=lambda writer: writer.name)
 def test_frames_of_neighbours_are_filtered_alike(tmp_path, writer):
-    assert_filtered_alike(writer, tmp_path, seeds_of(writer, (6, 12)))
+    assert_filtered_alike(writer, tmp_path, seeds_of(writer, (2, 12)))
 
 
 @pytest.mark.exhaustive
@@ -70,7 +70,7 @@ def test_frames_and_files_of_spark_are_filtered_alike(tmp_path, writer):
 @pytest.mark.parametrize("writer", one_in(4, [*FILES, *FRAMES]), ids=lambda writer: writer.name)
 def test_statistics_are_of_the_rows_that_a_filter_keeps(tmp_path, writer):
     counted = 0
-    for seed in seeds_of(writer, (6, 12)):
+    for seed in seeds_of(writer, (2, 12)):
         case = filtered_case(random_case(seed, writer.limits))
         query = query_of(case)
         try:

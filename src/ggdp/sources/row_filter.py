@@ -87,16 +87,16 @@ def require_readable(where: Filter, kinds: Mapping[str, str]) -> None:
 
 def filtered(where: Filter, frame: Frame, kinds: Mapping[str, str], dialect: Dialect) -> Frame:
     """Return the rows that a filter keeps, with what was read of them beside their columns."""
-    times = {}
+    # Text is read as times once, and not again for every edge; in two steps, since the second mentions it often.
+    texts, times = {}, {}
     for one in conditions(where):
-        if one.reading == "time":
-            value, kind, _ = _value(one, frame, kinds, dialect)
-            if kind in ("text", "object"):
-                # Read once, and not again for every edge.
-                minutes = one.part in ("month", "weekday")
-                times[_instant_name(one)] = text_as_instant(value, minutes=minutes)
+        value, kind, _ = _value(one, frame, kinds, dialect)
+        if one.reading == "time" and kind in ("text", "object"):
+            name = _instant_name(one)
+            texts[f"{name}_text"] = value
+            times[name] = text_as_instant(nw.col(f"{name}_text"), minutes=one.part in ("month", "weekday"))
     if times:
-        frame = frame.with_columns(**times)
+        frame = frame.with_columns(**texts).with_columns(**times)
     return frame.filter(row_filter(where, frame, kinds, dialect))
 
 
