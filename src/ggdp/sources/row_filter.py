@@ -91,10 +91,12 @@ def filtered(where: Filter, frame: Frame, kinds: Mapping[str, str], dialect: Dia
     texts, times = {}, {}
     for one in conditions(where):
         value, kind, _ = _value(one, frame, kinds, dialect)
-        if one.reading == "time" and kind in ("text", "object"):
+        in_minutes = one.part in ("month", "weekday")
+        if one.reading == "time" and (kind in ("text", "object") or (in_minutes and kind == "date")):
             name = _instant_name(one)
-            texts[f"{name}_text"] = value
-            times[name] = text_as_instant(nw.col(f"{name}_text"), minutes=one.part in ("month", "weekday"))
+            is_date = kind == "date"
+            texts[f"{name}_text"] = canonical_text(writable(dialect, value, kind), kind, "text") if is_date else value
+            times[name] = text_as_instant(nw.col(f"{name}_text"), minutes=in_minutes)
     if times:
         frame = frame.with_columns(**texts).with_columns(**times)
     return frame.filter(row_filter(where, frame, kinds, dialect))
@@ -177,9 +179,7 @@ def _time_holds(where: Condition, value: nw.Expr, kind: str, dtype: nw.dtypes.DT
         return value.is_null() & ~value.is_null()
     is_text = kind in ("text", "object")
     if where.part in ("month", "weekday"):
-        text = canonical_text(writable(dialect, value, kind), kind, "text")
-        minutes = nw.col(_instant_name(where)) if is_text else text_as_instant(text, minutes=True)
-        part = (_month if where.part == "month" else _weekday)(minutes)
+        part = (_month if where.part == "month" else _weekday)(nw.col(_instant_name(where)))
         return _holds(part, where.operator, [float(one) for one in where.values])  # type: ignore[arg-type]
     instants = nw.col(_instant_name(where)) if is_text else None
 
