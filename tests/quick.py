@@ -25,7 +25,7 @@ from tests.scheduling import place_of  # noqa: E402 - needs the path above
 
 BIN = Path(sys.executable).parent
 SECONDS = 20.0
-# So long tests run at least.
+# Tests run for at least this many seconds, however long it took to find them.
 LEAST = 6.0
 SOURCES = ("src", "reproduction/src")
 TESTS = ("tests", "reproduction/tests")
