@@ -8,10 +8,10 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: bench checks clean coverage demo dist docs help imports lint pages quick shape test test-all test-examples \
-	test-minimums tests types
+	test-minimums test-side-by-side tests types
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -22,7 +22,7 @@ $(VENV)/.core: pyproject.toml reproduction/pyproject.toml constraints.txt | $(BI
 
 $(VENV)/.all: pyproject.toml reproduction/pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP_INSTALL) 'pip>=25.1'
-	$(PIP_INSTALL) --editable '.[plots,spark,experiments,postgres,explorer]' --editable ./reproduction \
+	$(PIP_INSTALL) --editable '.[plots,spark,experiments,postgres,explorer,files]' --editable ./reproduction \
 	  --group test --group docs
 	@touch $@ $(VENV)/.core
 
@@ -72,6 +72,9 @@ test-examples: ## every example of the README and the documentation, after the R
 test-minimums: ## the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) tests/minimums.py .venv-minimums
 
+test-side-by-side: ## ggdp next to dp-accounting, OpenDP, diffprivlib, pandas 2 and 3, each in an environment
+	$(PYTHON) tests/neighbours_installed.py .venv-side-by-side
+
 dist: ## build what is released, and check it, in dist/
 	rm -rf dist
 	$(PYTHON) -m venv --clear .venv-dist
@@ -87,5 +90,5 @@ bench: ## measure every part, beside other libraries
 	$(PYTHON) benchmarks/run.py
 
 clean: ## remove environments and everything built
-	rm -rf $(VENV) .venv-minimums .venv-examples .venv-bench .venv-dist
+	rm -rf $(VENV) .venv-minimums .venv-examples .venv-bench .venv-dist .venv-side-by-side
 	rm -rf docs/_build docs/reference/api docs/figures demo-output dist htmlcov .coverage

@@ -39,7 +39,7 @@ def posterior(prior: float, epsilon: float) -> float:
 
 def plus_minus(epsilon: float, cells: int, neighbours: str = "add-remove") -> int:
     """Return the plus-minus of a count at 95 %, for pure DP and a person in so many cells."""
-    counted = {"unit": "person", "max_cells": cells} if cells > 1 else {}
+    counted = {"unit": "person", "max_cells": cells} if cells > 1 else {"unit": "row"}
     domain = {"cell": list(range(100))}
     return ggdp.plan_table("cell", ggdp.PureDP(epsilon), domain, neighbours=neighbours, **counted).half_width
 
@@ -91,6 +91,7 @@ def page_figures() -> dict[str, Figure]:
         EXAMPLES / "incomes.csv",
         by="region",
         goal=ggdp.PureDP(1.0),
+        unit="row",
         domain=EXAMPLES / "incomes.toml",
         statistics=[ggdp.Mean("income")],
     )
@@ -98,6 +99,7 @@ def page_figures() -> dict[str, Figure]:
         EXAMPLES / "workers.csv",
         by=["smoking", "systolic_bp"],
         goal=ggdp.PureDP(1.0),
+        unit="row",
         domain=EXAMPLES / "workers.toml",
     )
     year = ggdp.Ledger.create(f"{tempfile.mkdtemp()}/people.ledger", ggdp.PureDP(3.0))
@@ -146,6 +148,7 @@ def _published_means(axes: Axes) -> None:
         EXAMPLES / "incomes.csv",
         by="region",
         goal=ggdp.PureDP(1.0),
+        unit="row",
         domain=EXAMPLES / "incomes.toml",
         statistics=[ggdp.Mean("income")],
     )

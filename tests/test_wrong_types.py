@@ -15,7 +15,7 @@ CHOICE = ggdp.ExponentialMechanism(PureDP(1), sensitivity=1, candidates=3)
 WRONG = {
     "guarantee_of": (lambda: ggdp.guarantee_of(order=2, scale=1, sensitivity="x", delta=0.1), "sensitivity"),
     "plan": (lambda: ggdp.plan(PureDP(1), 5), "sensitivity"),
-    "exponential goal": (lambda: ggdp.ExponentialMechanism(1.0, sensitivity=1, candidates=3), "goal"),
+    "exponential goal": (lambda: ggdp.ExponentialMechanism("1.0", sensitivity=1, candidates=3), "goal"),
     "monotonic": (
         lambda: ggdp.ExponentialMechanism(PureDP(1), sensitivity=1, candidates=3, monotonic="yes"),
         "monotonic",

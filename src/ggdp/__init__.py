@@ -1,9 +1,21 @@
 """Differential privacy with generalized Gaussian noise of any order.
 
-Start with `calibrate`: from a goal (`PureDP`, `ProbabilisticDP`, `ApproxDP`) and how far one person can
-move the query (`Sensitivity`) to the least noise scale that is proved to satisfy the goal.
+Start with `release_table`: from a file or a frame, and what is public of its columns, to counts and statistics with
+intervals. `plan_table` shows the noise and the cost first, `check_table` what the data look like, and `Ledger` keeps
+the budget of several releases.
 
->>> import ggdp
+>>> import ggdp, pyarrow
+>>> people = pyarrow.table({"smokes": ["no", "yes", "no"], "age": [31, 45, 62]})
+>>> domain = {"smokes": ["no", "yes"], "age": {"range": [0, 100]}}
+>>> table = ggdp.release_table(people, by="smokes", goal=1.0, domain=domain, statistics=[ggdp.Mean("age")])
+>>> table.to_arrow().column_names[:4]
+['smokes', 'count', 'noisy_count', 'lower']
+>>> print(table.guarantee)
+1-DP under add-remove neighbours
+
+For noise on a query of your own use `calibrate`: from a goal (`PureDP`, `ProbabilisticDP`, `ApproxDP`) and how far one
+person can move the query (`Sensitivity`) to the least noise scale that is proved to satisfy the goal.
+
 >>> goal = ggdp.ApproxDP(epsilon=1.0, delta=1e-6)
 >>> noise = ggdp.calibrate(goal, ggdp.Sensitivity.disjoint(1), order=3)
 >>> print(f"{noise.scale:.6f} {noise.std:.6f}")
@@ -46,11 +58,13 @@ if TYPE_CHECKING:
     from ggdp.proofs.certificate import verify as verify
     from ggdp.releases import Release as Release
     from ggdp.reports import Report as Report
+    from ggdp.reports import difference as difference
     from ggdp.reports import report as report
     from ggdp.tables import Column as Column
     from ggdp.tables import Domain as Domain
     from ggdp.tables import RangePlan as RangePlan
     from ggdp.tables import RangeRelease as RangeRelease
+    from ggdp.tables import Study as Study
     from ggdp.tables import TablePlan as TablePlan
     from ggdp.tables import TableRelease as TableRelease
     from ggdp.tables import check_table as check_table
@@ -80,10 +94,10 @@ _MODULES = {
     "ggdp.privacy.grid": "Grid",
     "ggdp.proofs.certificate": "Certificate verify",
     "ggdp.releases": "Release",
-    "ggdp.reports": "Report report",
+    "ggdp.reports": "Report difference report",
     "ggdp.tables": (
-        "Column Domain RangePlan RangeRelease TablePlan TableRelease check_table plan_range plan_table private_range "
-        "release_table"
+        "Column Domain RangePlan RangeRelease Study TablePlan TableRelease check_table plan_range plan_table "
+        "private_range release_table"
     ),
     "ggdp.tables.statistics.statistic": "Mean Quantile Sum Variance",
 }

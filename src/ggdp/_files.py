@@ -15,7 +15,7 @@ import shlex
 import stat
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,11 @@ def parsed_json(content: bytes, name: str, *, argument: str, instead: str = MANI
 
 def read_toml(path: str | os.PathLike[str], *, argument: str, most: int = MOST_TOML) -> dict[str, Any]:
     """Return what a TOML file holds."""
-    name, content = os.fspath(path), read_file(path, argument=argument, most=most)
+    return parsed_toml(read_file(path, argument=argument, most=most), os.fspath(path), argument=argument)
+
+
+def parsed_toml(content: bytes, name: str, *, argument: str) -> dict[str, Any]:
+    """Return what the bytes of a TOML file hold."""
     try:
         text = content.decode("utf-8-sig")
         if _LONG_KEY.search(text):
@@ -120,6 +124,27 @@ def read_toml(path: str | os.PathLike[str], *, argument: str, most: int = MOST_T
         raise ArgumentError(argument, name, "is not a TOML file: a number or a date is out of range") from None
     _require_plain(found, argument, name)
     return found
+
+
+def line_of(content: bytes, keys: Sequence[str | int]) -> int | None:
+    """Return the line of a TOML file in which a key is first set; None if it is not found.
+
+    A key is in the first line that adds it to the lines before it, as the parser of TOML says: never in a text or a
+    list that only looks like it.
+    """
+    lines = content.decode("utf-8-sig").split("\n")
+    last = next((key for key in reversed(keys) if isinstance(key, str)), "")
+    for place, line in enumerate(lines):
+        if last in line:
+            head = line if line.lstrip().startswith("[") else f"{line.partition('=')[0]}= 0"
+            try:
+                found: Any = tomllib.loads("\n".join([*lines[:place], head]))
+                for key in keys:
+                    found = found[key]
+            except (LookupError, TypeError, ValueError):
+                continue
+            return place + 1
+    return None
 
 
 def _float(text: str) -> float:

@@ -9,16 +9,50 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from attrs import Attribute, Converter, Factory, evolve, field, fields, fields_dict, frozen
+import attrs
+from attrs import Attribute, Factory, evolve, field, fields, fields_dict
 
 Value = TypeVar("Value")
 Default = TypeVar("Default")
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check of the values of a field but for its default: a converter that learns the field's name in `frozen`."""
+
+    check: Callable[..., Any]
+    default: object
+    limits: Mapping[str, object]
+    name: str = ""
+
+    def __call__(self, value: object) -> Any:  # noqa: ANN401 - whatever the check returns
+        return value if value is self.default else self.check(**{self.name: value}, **self.limits)
+
+
+def named_checks(_: type, parts: list[Attribute[Any]]) -> list[Attribute[Any]]:
+    """Return the fields of a record, whose checks know their names."""
+    return [
+        part.evolve(converter=replace(check, name=check.name or part.name))
+        if isinstance(check := part.converter, Check)
+        else part
+        for part in parts
+    ]
+
+
+if TYPE_CHECKING:
+    # As type checkers know it.
+    from attrs import frozen as frozen
+else:
+    # Before version 24.1, which other libraries exclude, converters of attrs are not given the field.
+    frozen = partial(attrs.frozen, field_transformer=named_checks)
+
 
 _OPTION = "option"
 _WIDTH, _INDENT = 112, "    "
@@ -73,7 +107,7 @@ def option(
     **limits: object,
 ) -> Any:  # noqa: ANN401 - type checkers take the field's own type
     """Return a documented field with a default, given by name, whose other values are checked as in `checked`."""
-    converter = None if check is None else _checking(check, default, limits)
+    converter = None if check is None else Check(check, default, limits)
     metadata = documented(kind, doc, *flags, key=key)
     return field(default=default, converter=converter, kw_only=True, metadata=metadata)
 
@@ -85,14 +119,7 @@ def checked(check: Callable[..., Value], *, default: Default, **limits: object) 
     take a named function, ``field(converter=...)``: type checkers know no others, and would take this call for a
     default.
     """
-    return cast("Value | Default", field(default=default, converter=_checking(check, default, limits)))
-
-
-def _checking(check: Callable[..., Any], default: object, limits: dict[str, object]) -> Converter[Any, Any]:
-    def converted(value: object, part: Attribute[Any]) -> object:
-        return value if value is default else check(**{part.name: value}, **limits)
-
-    return Converter(converted, takes_field=True)
+    return cast("Value | Default", field(default=default, converter=Check(check, default, limits)))
 
 
 @cache

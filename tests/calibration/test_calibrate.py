@@ -255,7 +255,7 @@ def test_bounds_of_several_coordinates_add_or_compete():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: ggdp.calibrate(1.0, ONE, order=1), ArgumentError, r"goal = 1\.0"),
+        (lambda: ggdp.calibrate("1.0", ONE, order=1), ArgumentError, r"goal = '1\.0'"),
         (lambda: ggdp.calibrate(ggdp.PureDP(1), 1.0, order=1), ArgumentError, r"sensitivity = 1\.0"),
         (lambda: ggdp.calibrate(ggdp.PureDP(1), ONE, order=0.5), ArgumentError, r"order = 0\.5"),
         (lambda: ggdp.calibrate(ggdp.PureDP(1), ONE, order=math.nan), ArgumentError, "order = nan"),

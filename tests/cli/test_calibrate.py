@@ -1,3 +1,5 @@
+import csv
+import io
 import json
 import subprocess
 import sys
@@ -146,3 +148,56 @@ def test_the_module_runs_as_a_program_without_a_traceback():
     )
     assert done.returncode == 1
     assert done.stderr == "error: --epsilon = -1.0: must be greater than 0\n"
+
+
+def test_several_orders_are_a_table_a_csv_file_or_a_list(ggdp_cli):
+    line = "calibrate --order 1,2,3 --epsilon 1 --delta 1e-6"
+    expected = [
+        ggdp.calibrate(ggdp.ApproxDP(1, 1e-6), ggdp.Sensitivity.disjoint(1), order=order) for order in (1, 2, 3)
+    ]
+    _, out, _ = ggdp_cli(f"{line} --json")
+    assert json.loads(out) == {"calibrations": [json.loads(json.dumps(one.to_dict())) for one in expected]}
+    code, out, err = ggdp_cli(f"{line} --csv")
+    assert (code, err) == (0, "")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [float(row["scale"]) for row in rows] == [one.scale for one in expected]
+    assert [float(row["delta"]) for row in rows] == [one.guarantee.delta for one in expected]
+    assert {row["neighbours"] for row in rows} == {"add-remove"}
+    _, out, _ = ggdp_cli(line)
+    assert all(repr(one.scale) in out for one in expected)
+    assert "(1, 1e-06)-aDP under add-remove neighbours, certified" in out
+
+
+def test_one_order_is_a_csv_file_of_one_line(ggdp_cli):
+    _, out, _ = ggdp_cli("calibrate --order 2 --epsilon 1 --delta 1e-6 --csv")
+    assert out.splitlines()[0] == "order,scale,std,mean_abs,notion,epsilon,delta,neighbours"
+    assert len(out.splitlines()) == 2
+
+
+def test_an_order_without_a_proof_leaves_no_part_of_the_table(ggdp_cli):
+    code, out, err = ggdp_cli("calibrate --order 1,2 --epsilon 1 --csv")
+    assert (code, out) == (1, "")
+    assert "does not exist for unbounded noise of order = 2.0" in err
+
+
+def test_a_norm_is_read(ggdp_cli):
+    _, out, _ = ggdp_cli("calibrate --order 2 --epsilon 1 --delta 1e-6 --norm 2,0.5,10 --json")
+    norm = ggdp.Sensitivity.norm(2, 0.5, dimension=10)
+    assert json.loads(out)["scale"] == ggdp.calibrate(ggdp.ApproxDP(1, 1e-6), norm, order=2).scale
+    _, out, _ = ggdp_cli("calibrate --order 1 --epsilon 1 --norm inf,1,3 --json")
+    assert json.loads(out)["scale"] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("--norm 2,1", "--norm = '2,1': must be P,D,DIM"),
+        ("--norm 2,1,1.5", "--norm = '2,1,1.5': must be P,D,DIM"),
+        ("--norm 2,0,3", "--norm = '2,0,3': must be greater than 0"),
+        ("--norm 2,1,3 --box 1,1", "cannot be combined with --sensitivity, --box or --max-cells"),
+    ],
+)
+def test_a_wrong_norm_is_one_line_of_error(ggdp_cli, flags, message):
+    code, out, err = ggdp_cli(f"calibrate --order 2 --epsilon 1 --delta 1e-6 {flags}")
+    assert (code, out) == (1, "")
+    assert message in err

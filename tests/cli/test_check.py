@@ -110,7 +110,7 @@ def test_it_says_how_records_were_read(capsys):
         "records 3",
         "text that is not valid utf-8 1 row",
         "with more fields than the header 1 row",
-        "some text is not valid utf-8; give the encoding of the file, such as latin-1",
+        "some text is not valid utf-8; declare the encoding of the file: latin-1 or cp1252",
     ):
         assert part in said
     assert check(*flags, "--encoding", "latin-1") == 0

@@ -126,7 +126,7 @@ def test_a_release_counts_by_month_and_labelled_bins(tmp_path, monkeypatch):
     ]
     assert run(["release", "visits.csv", *flags, "--epsilon", "5", "--out", "out.csv"]) == 0
     with open("out.csv", newline="") as lines:
-        found = {(row["visited"], row["age"]): int(row["noisy_count"]) for row in csv.DictReader(lines)}
+        found = {(row["visited"], row["age"]): int(row["count"]) for row in csv.DictReader(lines)}
     assert len(found) == 16
     large = {key for key, count in found.items() if count > 250}
     assert large == {("2024-01", "65+"), ("2024-02", "0-17"), ("other", "18-64"), ("?", "?")}

@@ -17,8 +17,8 @@ def test_the_demo_writes_a_table_its_proof_and_a_plot(tmp_path, capsys):
     with (out / "czech.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 8
-    assert all(int(row["lower"]) <= int(row["noisy_count"]) <= int(row["upper"]) for row in rows)
-    total = sum(int(row["noisy_count"]) for row in rows)
+    assert all(int(row["lower"]) <= int(row["count"]) <= int(row["upper"]) for row in rows)
+    total = sum(int(row["count"]) for row in rows)
     assert total == pytest.approx(1841, abs=200)
     ggdp.verify(json.loads((out / "czech.manifest.json").read_text())["mechanism"]["certificate"])
     assert (out / "czech.png").read_bytes().startswith(b"\x89PNG")

@@ -45,10 +45,10 @@ def printed(capsys, *command):
     return json.loads(capsys.readouterr().out)
 
 
-def refused(capsys, *command):
+def refused(capsys, *command, code=1):
     """Return the one line of an error."""
     capsys.readouterr()
-    assert run([*command]) == 1
+    assert run([*command]) == code
     said = capsys.readouterr()
     assert said.out == ""
     (line,) = said.err.splitlines()
@@ -90,7 +90,7 @@ def test_a_release_that_does_not_fit_names_what_remains_and_leaves_nothing(capsy
     assert release(0.75) == 0
     before = ledger.head
     command = ["release", "people.csv", *TABLE, "--epsilon", "0.5", "--out", "second.csv", "--ledger", "people.ledger"]
-    said = refused(capsys, *command)
+    said = refused(capsys, *command, code=3)
     assert "there remains epsilon = 0.25" in said
     assert "largest epsilon that fits at this delta is 0.25" in said
     assert not list(Path().glob("second*"))
@@ -98,7 +98,7 @@ def test_a_release_that_does_not_fit_names_what_remains_and_leaves_nothing(capsy
 
 
 def test_ten_releases_of_a_tenth_fit_in_one(ledger):
-    assert [release(0.1, f"t{number}.csv") for number in range(11)] == [0] * 10 + [1]
+    assert [release(0.1, f"t{number}.csv") for number in range(11)] == [0] * 10 + [3]
     assert ledger.remaining().epsilon == 0
 
 
@@ -184,7 +184,7 @@ def test_caps_of_analysts(capsys, places):
     found = printed(capsys, "ledger", "show", "people.ledger")
     assert found["analysts"]["ana"]["remaining"] == {"epsilon": 0.0, "delta": 0.0}
     assert found["analysts"]["ben"]["cap"] == {"epsilon": 0.75, "delta": 1e-7}
-    assert release(0.25, "second.csv", "--analyst", "ana") == 1
+    assert release(0.25, "second.csv", "--analyst", "ana") == 3
     assert release(0.25, "second.csv") == 1
     assert run(["ledger", "show", "people.ledger"]) == 0
     assert "ana" in capsys.readouterr().out
@@ -217,7 +217,7 @@ def test_planned_releases_are_reserved_and_used(capsys, places):
     Path("week.json").write_text(json.dumps(plan))
     assert printed(capsys, "ledger", "reserve", "people.ledger", "week.json=52")["delta"] <= 1e-6
     assert release(0.025) == 0
-    assert release(0.5, "second.csv") == 1
+    assert release(0.5, "second.csv") == 3
     found = printed(capsys, "ledger", "show", "people.ledger")
     assert sum(found["remaining"]["laws"].values()) == 51
     assert run(["ledger", "show", "people.ledger"]) == 0

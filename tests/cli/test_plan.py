@@ -129,3 +129,12 @@ def test_a_plus_minus_finds_its_epsilon_and_noise_outside_is_told(ggdp_cli):
     assert "outside" in found
     _, out, _ = ggdp_cli("plan --epsilon 2")
     assert "outside the family: staircase 0.6502 (0.919 times the best)" in out
+
+
+def test_a_norm_is_read_and_gains_are_explained(ggdp_cli):
+    _, out, _ = ggdp_cli("plan --epsilon 1 --delta 1e-6 --norm 2,1,10 --json")
+    document = json.loads(out)
+    assert document["gain"].startswith("each gain is the error of a choice divided by the error of the best")
+    best = document["best"]["error"]
+    assert all(one["gain"] == one["error"] / best for one in document["alternatives"])
+    assert document["sensitivity"] == str(ggdp.Sensitivity.norm(2, 1, dimension=10))

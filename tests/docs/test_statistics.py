@@ -78,7 +78,7 @@ def test_ratios_of_variances_are_what_released_sums_show():
         rows, "cell", ggdp.PureDP(1.0), domain, statistics=ggdp.Mean("value"), source=ggdp.SeededSource(seed=3)
     )
     table = release.to_arrow().to_pydict()
-    count, mean = (np.array(table[name], dtype=float) for name in ("noisy_count", "mean_value"))
+    count, mean = (np.array(table[name], dtype=float) for name in ("count", "mean_value"))
     # A standard deviation of squared Laplace noise is sqrt(5) times its mean: 5 % at 2,000 cells.
     assert np.mean((count - n) ** 2) == pytest.approx(6.0, rel=0.25)
     assert np.mean(((mean - 50.0) / 100.0 * n) ** 2) == pytest.approx(1.0, rel=0.25)

@@ -261,3 +261,36 @@ def test_patterns_that_interact_in_too_many_ways_are_refused():
     domain = Domain(columns, impossible=[{f"c{k}": 1, "last": 1} for k in range(18)])
     with pytest.raises(ArgumentError, match="too many ways"):
         _ = domain.possible_size
+
+
+def test_what_is_possible_leaves_the_rest_impossible():
+    columns = {"sex": ["f", "m"], "ward": ["births", "eyes"], "age": {"edges": [0, 18, 99], "missing": "?"}}
+    listed = [{"ward": "eyes", "sex": "m"}, {"sex": "f", "ward": "eyes"}, {"sex": "f", "ward": "births"}]
+    domain = Domain(columns, possible=listed)
+    assert domain.impossible == ({"sex": "m", "ward": "births"},)
+    assert domain.possible_size == 9
+    both = Domain(columns, impossible=[{"ward": "births", "age": "?"}], possible=listed)
+    assert both.impossible == ({"ward": "births", "age": "?"}, {"sex": "m", "ward": "births"})
+    assert Domain(columns, possible=[]).impossible == ()
+    assert Domain(columns, possible=[{"sex": "f"}, {"sex": "m"}]) == Domain(columns)
+    # The level for missing values is one that must be listed, too.
+    assert Domain(columns, possible=[{"age": "?"}, {"age": "[0, 18)"}]).impossible == ({"age": "[18, 99]"},)
+
+
+@pytest.mark.parametrize(
+    ("possible", "said"),
+    [
+        ([{"sex": "f"}, {"ward": "eyes"}], "the same columns"),
+        ([{"sex": "x"}], "x"),
+        ([{"town": "a"}], "is not a column"),
+        ([{}], "must give a level"),
+        ({"sex": "f"}, "must be a list"),
+        (5, "must be a sequence"),
+        ([{"rooms": 1, "people": 1}], "must leave out at most 500"),
+    ],
+)
+def test_what_is_wrongly_possible_is_refused_with_the_reason(possible, said):
+    columns = {"sex": ["f", "m"], "ward": ["births", "eyes"], "rooms": [*range(30)], "people": [*range(30)]}
+    with pytest.raises(ArgumentError, match=said) as refused:
+        Domain(columns, possible=possible)
+    assert refused.value.argument == "possible" or said == "x"

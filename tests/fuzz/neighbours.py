@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tests.fuzz import reference
+from tests.fuzz.filters import columns_of, kept_rows, parsed
 
 from ggdp.errors import GgdpError
 from ggdp.sources.counting import UNIT, kept_cells, kept_keys
@@ -64,7 +65,7 @@ def outcome(data: Any, case: Case, **options: Any) -> Outcome:
     """Count a source as a case asks."""
     try:
         query = case.query
-        with open_source(data, columns=case.columns, **options) as source:
+        with open_source(data, columns=case.columns, where=parsed(case.where), **options) as source:
             if not case.is_open:
                 found = source.count(query)
                 kept = _kept(source.answer(query, kept_cells), query.marginals) if query.unit is not None else None
@@ -202,7 +203,8 @@ def problem(case: Case, writer: Writer, folder: Path, **options: Any) -> tuple[s
         got = outcome(data, case, **{"text": writer.text, **options})
         found.append(got)
         rows = None if got.cells is None else rows_of(writer, table, data, options)
-        wrong = _miscounted(got) or (None if rows is None else _unlike(got, rows, case))
+        kept = None if rows is None else kept_rows(rows, case.where)
+        wrong = _miscounted(got) or (None if kept is None else _unlike(got, kept, case))
         if wrong is not None:
             return wrong, True
     return difference(*found, case.max_cells), found[0].cells is not None
@@ -244,7 +246,8 @@ def shrunk(case: Case, is_wrong: Callable[[Case], bool], *, tries: int = 300) ->
             else:
                 start += size
         size //= 2
-    for name in [name for name in case.table.names if name not in case.columns]:
+    needed = {*case.columns, *columns_of(case.where)}
+    for name in [name for name in case.table.names if name not in needed]:
         if still(narrower := _without_column(case, name)):
             case = narrower
     return case

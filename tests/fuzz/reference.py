@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from datetime import date
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from tests.fuzz.tables import Case, Table
 
     from ggdp.domain.column import Column
+    from ggdp.domain.text_values import TextValues
 
-__all__ = ["cells_of", "csv_records", "expected", "of_units", "rows_of_file", "rows_of_table"]
+__all__ = ["cells_of", "csv_records", "expected", "of_units", "rows_of_file", "rows_of_table", "written_number"]
 
 _NUMBER = r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?"
-# What has no text.
-UNREADABLE = object()
+# What has no text: text that is no UTF-8, and days outside of the calendar.
+UNREADABLE, NO_DAY = object(), object()
 EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -46,7 +47,7 @@ def of_units(rows: Iterable[dict[str, Any]], case: Case) -> list[dict[str, set[A
     """Return the cells, or keys, of each unit in each marginal, of which it keeps at most so many."""
     rows = list(rows)
     assert case.unit is not None
-    return [_of_units(rows, case.unit, Domain(marginal)) for marginal in case.marginals]
+    return [_of_units(rows, case.unit, Domain(marginal), case.unit_nulls) for marginal in case.marginals]
 
 
 def rows_of_table(table: Table) -> list[dict[str, Any]]:
@@ -142,7 +143,9 @@ def _typed(value: Any, kind: str) -> Any:
     if kind == "date32" and isinstance(value, int):
         # Days since 1970, of which those outside of the calendar have no text.
         inside = date.min.toordinal() <= EPOCH + value <= date.max.toordinal()
-        return date.fromordinal(EPOCH + value) if inside else UNREADABLE
+        return date.fromordinal(EPOCH + value) if inside else NO_DAY
+    if kind == "timestamp" and value is not None:
+        return datetime(1970, 1, 1) + timedelta(microseconds=value)  # noqa: DTZ001
     if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
         return UNREADABLE
     return value
@@ -161,10 +164,11 @@ def cells_of(rows: list[dict[str, Any]], marginal: Domain) -> Iterator[tuple[dic
             yield row, cell
 
 
-def _of_units(rows: list[dict[str, Any]], unit: str, marginal: Domain) -> dict[str, set[Any]]:
+def _of_units(rows: list[dict[str, Any]], unit: str, marginal: Domain, nulls: tuple[str, ...]) -> dict[str, set[Any]]:
     found: dict[str, set[Any]] = defaultdict(set)
     for row, cell in cells_of(rows, marginal):
         text = _text(row.get(unit), "open")
+        text = None if text in nulls else text
         if text is not None:
             text = text.removesuffix(".0") if re.fullmatch(r"-?[0-9]{1,19}\.0", text) else text
             found[text].add(cell)
@@ -173,6 +177,8 @@ def _of_units(rows: list[dict[str, Any]], unit: str, marginal: Domain) -> dict[s
 
 def _part(column: Column, value: Any) -> Any:
     """Return the code of a value, or its text in an open column; None if it is not counted."""
+    if isinstance(value, str):
+        value = _as_declared(column, value)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None if column.kind == "open" else column.missing_code
     if column.kind == "open":
@@ -184,6 +190,8 @@ def _part(column: Column, value: Any) -> Any:
 
 
 def _bin(column: Column, value: Any) -> int | None:
+    if column.dated:
+        return _period(column, value)
     if value is UNREADABLE or (isinstance(value, str) and not re.fullmatch(_NUMBER, value)):
         return column.other_code
     number = float(value) if isinstance(value, str | Decimal) else value
@@ -193,8 +201,88 @@ def _bin(column: Column, value: Any) -> int | None:
     return sum(number >= edge for edge in lower) - 1
 
 
+def _as_declared(column: Column, value: str) -> Any:
+    """Return what a text of a column stands for: text that is read as usual, a date or a time, or None."""
+    if value in column.text.nulls:
+        return None
+    if column.kind == "date" or column.dated:
+        return value if column.text.date_format is None else _time(_FORMATS[column.text.date_format], value)
+    return written_number(column.text, value) if column.kind in ("integer", "bins") else value
+
+
+def written_number(text: TextValues, value: str) -> Any:
+    """Return a number with a decimal point and no other separators."""
+    point = text.decimal or "."
+    if point == "." and text.thousands is None:
+        return value
+    found = re.fullmatch("([+-]?)([^eE]*)([eE].*)?", value, re.DOTALL)
+    assert found is not None or "e" in value.lower()
+    if found is None:
+        return UNREADABLE
+    whole, dot, fraction = found[2].partition(point)
+    marks = {"'": "'\u2019", " ": " \u00a0\u202f", None: ""}.get(text.thousands, text.thousands)
+    for mark in marks or "":
+        whole = whole.replace(mark, "_")
+    first, *groups = whole.split("_") if "_" not in value else [whole]
+    if groups and (not 1 <= len(first) <= 3 or {3} != {*map(len, groups)} or len(groups) > 12):
+        return UNREADABLE
+    number = f"{found[1]}{first}{''.join(groups)}{'.' if dot else ''}{fraction}{found[3] or ''}"
+    return number if re.fullmatch(_NUMBER, number) and "." not in "".join([first, *groups, fraction]) else UNREADABLE
+
+
+_ZONE = r"(?P<z>Z|[+-][0-9]{2}(:?[0-9]{2})?)"
+_FORMATS = {
+    "%d.%m.%Y": r"(?P<d>[0-9]{1,2})\.(?P<m>[0-9]{1,2})\.(?P<Y>[0-9]{4})",
+    "%m/%d/%y": r"(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})/(?P<y>[0-9]{2})",
+    "%Y%m%d": r"(?P<Y>[0-9]{4})(?P<m>[0-9]{2})(?P<d>[0-9]{2})",
+}
+_FORMATS["%d.%m.%Y %H:%M"] = _FORMATS["%d.%m.%Y"] + " (?P<H>[0-9]{1,2}):(?P<M>[0-9]{2})"
+_FORMATS["%d.%m.%Y %H:%M%z"] = _FORMATS["%d.%m.%Y %H:%M"] + _ZONE
+_ISO = (
+    "(?P<Y>[0-9]{4})-(?P<m>[0-9]{2})-(?P<d>[0-9]{2})"
+    rf"([T ](?P<H>[0-9]{{2}}):(?P<M>[0-9]{{2}})(:(?P<S>[0-9]{{2}})(\.(?P<f>[0-9]{{1,9}}))?)?{_ZONE}?)?"
+)
+
+
+def _time(pattern: str, value: str) -> Any:
+    """Return the day of a text, or its time in UTC."""
+    found = re.fullmatch(pattern, value)
+    if found is None:
+        return UNREADABLE
+    part = {name: int(digits) for name, digits in found.groupdict().items() if digits and name not in "zf"}
+    zone = found.groupdict().get("z") or "Z"
+    hours, minutes = (int(digits or 0) for digits in (zone[1:3], zone[-2:] if len(zone) > 3 else 0))
+    year = part["Y"] if "Y" in part else part["y"] + (1900 if part["y"] >= 69 else 2000)
+    try:
+        if "H" not in part:
+            return date(year, part["m"], part["d"])
+        fraction = int(((found.groupdict().get("f") or "") + "0" * 6)[:6])
+        time = datetime(year, part["m"], part["d"], part["H"], part["M"], part.get("S", 0), fraction)  # noqa: DTZ001
+        if hours > 23 or minutes > 59:
+            return UNREADABLE
+        return time - (-1 if zone[0] == "-" else 1) * timedelta(hours=hours, minutes=minutes)
+    except (ValueError, OverflowError):
+        return UNREADABLE
+
+
+def _period(column: Column, value: Any) -> int | None:
+    time = _time(_ISO, value) if isinstance(value, str) else value
+    if not isinstance(time, date):
+        return column.other_code
+
+    def clock(edge: Any) -> Any:
+        return edge if isinstance(edge, float | datetime) else datetime(edge.year, edge.month, edge.day)  # noqa: DTZ001
+
+    inner = [clock(edge) for edge in column.edges or () if edge not in (-math.inf, math.inf)]
+    passed = sum(clock(time) >= edge for edge in inner)
+    first, last = (column.edges or ())[0], (column.edges or ())[-1]
+    if (passed == 0 and first != -math.inf) or (passed == len(inner) and last != math.inf):
+        return column.other_code
+    return passed - (first != -math.inf)
+
+
 def _text(value: Any, declared: str) -> str | None:
-    if value is None or value is UNREADABLE:
+    if value is None or value is UNREADABLE or value is NO_DAY:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"

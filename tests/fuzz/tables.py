@@ -13,7 +13,7 @@ import math
 import random
 import struct
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from ggdp.sources.query import CountQuery
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = ["KEY", "TYPES", "Case", "Field", "Limits", "Table", "random_case"]
+__all__ = ["KEY", "TYPES", "Case", "Field", "Limits", "Table", "declared_case", "random_case"]
 
 KEY = bytes(range(32))
 NAN, INF = math.nan, math.inf
@@ -117,7 +117,9 @@ class Case:
     marginals: tuple[dict[str, Any], ...]
     unit: str | None = None
     max_cells: int = 1
+    unit_nulls: tuple[str, ...] = ()
     seed: int | None = field(default=None, compare=False)
+    where: tuple[Any, ...] | None = None  # a filter of `tests.fuzz.filters`
 
     @property
     def neighbour(self) -> Table:
@@ -136,12 +138,13 @@ class Case:
             marginals=tuple(map(Domain, self.marginals)),
             unit=self.unit,
             max_cells=self.max_cells,
+            unit_nulls=self.unit_nulls,
             key=b"" if self.unit is None else KEY,
         )
 
     @property
     def is_open(self) -> bool:
-        return any(declared is None for marginal in self.marginals for declared in marginal.values())
+        return any(Domain(marginal).is_open for marginal in self.marginals)
 
 
 def _array(kind: str, values: Sequence[Any]) -> pa.Array:
@@ -186,7 +189,82 @@ def random_case(seed: int, limits: Limits = Limits(), *, most_rows: int = 30) ->
         for name in marginal:
             marginal[name] = first.setdefault(name, marginal[name])
     max_cells = 1 if unit is None else rng.choice((1, 2, 3))
-    return Case(table, victim, tuple(marginals), unit and unit.name, max_cells, seed)
+    return Case(table, victim, tuple(marginals), unit and unit.name, max_cells, seed=seed)
+
+
+# Numbers and times as people write them, and as nobody should.
+_NUMBERS_WRITTEN = (
+    *("1", "7", "35", "-1", "007", "1,5", "1.5", "1.234", "1,234", "1.234,5", "1,234.5", "-1.234.567,25", "+1,234,567"),
+    *("12.34.567", "1.2345", "1234.567", ".5", ",5", "5,", "5.", ",", ".", "-", "1,2,3", "1..234", "1e1", "1,5e+1"),
+    *("1'234", "1\u2019234,5", "1 234", "1\u00a0234", "1\u202f234\u00a0567", " 1", "1 ", "1  234", "1 23", "1\t234"),
+    *("0" * 40 + "7", "1" + ".000" * 12, "1" + ".000" * 13, "NA", "n/a", "-9", "", "\u0661", "1\n", "\n1", "9" * 41),
+)
+_TIMES_WRITTEN = (
+    *("2020-01-02", "02.01.2020", "2.1.2020", "2.1.20", "01/02/20", "1/2/69", "1/2/68", "20200102", "2020012", "NA"),
+    *(
+        "29.02.2023",
+        "29.02.2024",
+        "31.12.9999",
+        "1.1.0001",
+        "02.01.2020 ",
+        "02.01.20201",
+        "2.1.2020\n",
+        "1.13.2020",
+        "",
+    ),
+    *("2020-01-02T00:00Z", "2020-01-01T23:30-00:30", "2020-01-02 00:30:00.5+0100", "2020-01-02 05:00+05", "-9"),
+    *("2020-01-02T00:00:00", "2020-01-02T24:00Z", "2020-01-02T00:00+24:00", "2020-01-02Z", "2020-01-02 00:00 Z"),
+    *("9999-12-31T23:59:59.999999999-00:01", "0001-01-01T00:00+00:01", "2024-02-29T23:59+23:59", "2023-02-29T00:00Z"),
+    *("02.01.2020 5:06", "02.01.2020 05:06", "2.1.2020 24:00", "02.01.2020 5:6", "3.1.2020 0:00Z", "1.1.2020 23:59"),
+)
+_FORMATS = ("%d.%m.%Y", "%m/%d/%y", "%Y%m%d")
+_CLOCKS = ("%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M%z")
+
+
+def declared_case(seed: int, limits: Limits = Limits()) -> Case:  # noqa: B008 - it is frozen
+    """Return a case of text that is declared to be read in ways of its own."""
+    rng = random.Random(f"declared {seed}")
+    kinds = [kind for kind in ("text", "text", "category") if kind in limits.types]
+    fields = tuple(Field(name, rng.choice(kinds)) for name in ("w", "v", "who"))
+    ways = [rng.choice(("integer", "bins", "date", "dated", "dated")), rng.choice(("text", "open", "bins", "dated"))]
+    pools = [_TIMES_WRITTEN if way in ("date", "dated") else _NUMBERS_WRITTEN for way in ways]
+    palettes = [[*rng.choices(pool, k=5), rng.choice((None, "NA"))] for pool in pools]
+    palettes.append(["a", "b", "NA", "n/a", "1.0", None])
+    rows = [tuple(rng.choice(palette) for palette in palettes) for _ in range(rng.randint(1, 25))]
+    unit = fields[2] if rng.random() < 0.5 else None
+    marginal = {field.name: _read_as(rng, way) for field, way in zip(fields, ways, strict=False)}
+    table, victim = _with_victim(rng, fields, palettes, rows, unit)
+    nulls = tuple(rng.sample(("NA", "n/a", "1"), 2)) if unit else ()
+    asked = rng.choice(((marginal,), tuple({name: declared} for name, declared in marginal.items())))
+    return Case(table, victim, asked, unit and "who", 1 if unit is None else rng.choice((1, 2, 3)), nulls, seed)
+
+
+def _read_as(rng: random.Random, way: str) -> dict[str, Any]:
+    """Return what is declared of a column of text, with how it is read."""
+    point, between = rng.choice(
+        ((",", "."), (",", None), (".", ","), (None, "'"), (",", " "), (".", "\u00a0"), (None, None))
+    )
+    found: dict[str, Any] = {"null_values": rng.sample(("NA", "n/a", "-9", "", "1"), 2)}
+    found |= {key: mark for key, mark in (("decimal", point), ("thousands", between)) if mark is not None}
+    if way == "open":
+        return found
+    if way == "integer":
+        found["levels"] = [1, 7, -1, 5, 1234, 1234567]
+    elif way == "bins":
+        found["edges"] = rng.choice(([0, 1.5, 2, 1000, 2000], [-INF, 0, 1234.5, INF]))
+    elif way == "text":
+        found["levels"] = ["1", "1,5", "1.234", "n/a"]
+    elif way == "date":
+        found |= {"levels": list(_DAYS), "date_format": rng.choice(_FORMATS)}
+    else:
+        found["edges"] = rng.choice(
+            (
+                [date(2020, 1, 1), date(2020, 1, 2), date(2020, 1, 3)],
+                [-INF, datetime(2020, 1, 2, 0, 0, 0, 500_000), datetime(2024, 2, 29, 0, 1), INF],  # noqa: DTZ001
+            )
+        )
+        found |= rng.choice([{}, {}, {"date_format": rng.choice((*_FORMATS, *_CLOCKS))}])
+    return {**found, "other": "(other)", "missing": "(missing)"}
 
 
 def _fields(rng: random.Random, limits: Limits) -> tuple[Field, ...]:

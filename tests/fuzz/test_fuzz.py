@@ -12,8 +12,8 @@ import random
 import pytest
 from tests.cases import examples
 from tests.fuzz.neighbours import Outcome, UnwritableError, assert_neighbours, difference, pair_of, problem, shrunk
-from tests.fuzz.tables import Case, Field, Limits, Table, random_case
-from tests.fuzz.writers import FILES, FRAMES, SPARK_FRAMES, WRITERS, Writer
+from tests.fuzz.tables import Case, Field, Limits, Table, declared_case, random_case
+from tests.fuzz.writers import FILES, FRAMES, PROGRAM_FILES, SPARK_FRAMES, WRITERS, Writer
 
 from ggdp.sources import duckdb_engine
 
@@ -36,12 +36,12 @@ def first_seed():
     return int(os.environ.get("GGDP_FUZZ_SEED") or random.SystemRandom().randrange(10**9))
 
 
-def assert_close(writer, folder, seeds, *, share=1 / 3, **options):
+def assert_close(writer, folder, seeds, *, share=1 / 3, cases=random_case, **options):
     """Check the cases of seeds; a share of them must be counted, since refusals agree with one another as well."""
     counted = []
     for seed in seeds:
         try:
-            counted.append(assert_neighbours(random_case(seed, writer.limits), writer, folder, **options))
+            counted.append(assert_neighbours(cases(seed, writer.limits), writer, folder, **options))
         except UnwritableError:
             continue
     assert sum(counted) >= share * len(counted) > 0, f"only {sum(counted)} of {len(counted)} cases were counted"
@@ -62,7 +62,7 @@ def part_of(writer, seeds, parts):
 
 
 @ALL_SEEDS
-@pytest.mark.parametrize("writer", FILES, ids=lambda writer: writer.name)
+@pytest.mark.parametrize("writer", [*FILES, *PROGRAM_FILES], ids=lambda writer: writer.name)
 def test_files_of_neighbours_are_counted_alike(tmp_path, writer, all_seeds):
     seeds = some_seeds(writer, (2, 7, 10, 34), 2)
     assert_close(writer, tmp_path, part_of(writer, seeds, parts=1 if all_seeds else 3))
@@ -84,8 +84,21 @@ def test_neighbours_are_counted_alike_where_cells_are_many(tmp_path, monkeypatch
     assert_close(WRITERS[name], tmp_path, [2, 10, 7, 34][: examples(2, 4)])
 
 
-@pytest.mark.exhaustive
+@ALL_SEEDS
 @pytest.mark.parametrize("writer", [*FILES, *FRAMES], ids=lambda writer: writer.name)
+def test_text_is_read_as_declared_with_and_without_somebody(tmp_path, writer, all_seeds):
+    seeds = some_seeds(writer, (), 12 if all_seeds else 2)
+    assert_close(writer, tmp_path, seeds, cases=declared_case)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("writer", ON_SPARK, ids=lambda writer: writer.name)
+def test_text_is_read_as_declared_by_spark(tmp_path, writer):
+    assert_close(writer, tmp_path, some_seeds(writer, (), 4), cases=declared_case, engine="spark")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("writer", [*FILES, *FRAMES, *PROGRAM_FILES], ids=lambda writer: writer.name)
 def test_many_neighbours_are_counted_alike(tmp_path, writer):
     start = first_seed()
     assert_close(writer, tmp_path, range(start, start + 40))

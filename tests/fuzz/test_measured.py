@@ -13,12 +13,13 @@ import pytest
 from tests.cases import examples, one_in
 from tests.fuzz import reference
 from tests.fuzz.neighbours import UnwritableError, pair_of, rows_of, written
-from tests.fuzz.tables import KEY, random_case
+from tests.fuzz.tables import KEY, declared_case, random_case
 from tests.fuzz.test_fuzz import ON_SPARK, first_seed
 from tests.fuzz.writers import FILES, FRAMES, WRITERS
 from tests.sources.measured import added, step_of
 
 from ggdp.domain.table_domain import Domain
+from ggdp.domain.text_values import TextValues
 from ggdp.domain.value_range import ValueRange
 from ggdp.errors import GgdpError
 from ggdp.sources.measures import Measure, SummedMeasure
@@ -45,10 +46,13 @@ def query_of(case: Case) -> CountQuery:
     fields = [field for field in case.table.fields if field.name != case.unit] or list(case.table.fields)
     column = rng.choice([field for field in fields if field.type not in ("date32", "timestamp")] or fields).name
     rule = None if case.unit is None else rng.choice(("sum", "mean", "min", "max"))
-    measure = Measure(column=column, values=rng.choice(RANGES), rule=rule)
+    declared = next((marginal[column] for marginal in case.marginals if column in marginal), None)
+    text = TextValues() if declared is None else Domain({column: declared})[column].text
+    measure = Measure(column=column, values=rng.choice(RANGES), rule=rule, text=text)
     return CountQuery(
         marginals=(Domain([]),) if case.is_open else tuple(map(Domain, case.marginals)),
         unit=case.unit,
+        unit_nulls=case.unit_nulls,
         max_cells=case.max_cells,
         key=b"" if case.unit is None else KEY,
         measured=(SummedMeasure(measure, squares=True),),
@@ -101,11 +105,11 @@ def difference(full: Measured, reduced: Measured, query: CountQuery) -> str | No
     return None
 
 
-def assert_measured_alike(writer, folder, seeds, *, share=1 / 3, **options):
+def assert_measured_alike(writer, folder, seeds, *, share=1 / 3, cases=random_case, **options):
     """Check the cases of seeds; a share of them must be measured, since refusals agree with one another as well."""
     counted = []
     for seed in seeds:
-        case = random_case(seed, writer.limits)
+        case = cases(seed, writer.limits)
         query, found = query_of(case), []
         try:
             for table in pair_of(case, writer):
@@ -131,6 +135,11 @@ def seeds_of(writer):
 @pytest.mark.parametrize("writer", one_in(3, [*FILES, *FRAMES]), ids=lambda writer: writer.name)
 def test_neighbours_are_measured_alike(tmp_path, writer):
     assert_measured_alike(writer, tmp_path, seeds_of(writer))
+
+
+@pytest.mark.parametrize("writer", one_in(3, [*FILES, *FRAMES]), ids=lambda writer: writer.name)
+def test_text_is_measured_as_declared_with_and_without_somebody(tmp_path, writer):
+    assert_measured_alike(writer, tmp_path, seeds_of(writer), cases=declared_case)
 
 
 @pytest.mark.exhaustive

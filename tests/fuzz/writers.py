@@ -10,6 +10,7 @@ import csv
 import gzip
 import io
 import json
+import math
 import warnings
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from tests.fuzz.tables import Table
 
-__all__ = ["FILES", "FRAMES", "SPARK_FRAMES", "WRITERS", "Writer", "spark_frame"]
+__all__ = ["FILES", "FRAMES", "PROGRAM_FILES", "SPARK_FRAMES", "WRITERS", "Writer", "spark_frame"]
 
 # DuckDB takes no halves from Arrow, and Spark has no unsigned integers either.
 _WITHOUT_HALVES = tuple(kind for kind in TYPES if kind != "float16")
@@ -242,6 +243,48 @@ def _spark_file(table: Table, folder: Path, *, suffix: str) -> str:
     return f"{made}/part-*{suffix}"
 
 
+def _arrow_file(table: Table, folder: Path) -> Path:
+    path, arrow = folder / "table.feather", table.arrow()
+    with pa.ipc.new_file(path, arrow.schema) as opened:
+        opened.write_table(arrow, max_chunksize=3)
+    return path
+
+
+def _workbook(table: Table, folder: Path) -> Path:
+    import openpyxl
+
+    path, workbook = folder / "table.xlsx", openpyxl.Workbook(write_only=True)
+    sheet = workbook.create_sheet("table")
+    sheet.append(table.names)
+    for row in table.rows:
+        cells = [_plain(value) if isinstance(value, Decimal) else value for value in row]
+        # What a workbook cannot hold: control characters, numbers that are not finite, and days before 1900.
+        cells = [ascii(value) if isinstance(value, str) and not value.isprintable() else value for value in cells]
+        cells = [str(value) if isinstance(value, float) and not math.isfinite(value) else value for value in cells]
+        sheet.append([_plain(v) if isinstance(v, date) and v.year < 1901 else v for v in cells])
+    workbook.save(path)
+    return path
+
+
+def _statistical(table: Table, folder: Path, *, suffix: str) -> Path:
+    """Write numbers as floats and all else as text, under names that the programs take."""
+    import pandas as pd
+    import pyreadstat
+
+    path, columns = folder / f"table{suffix}", {}
+    for each in table.fields:
+        name, kind = each.name, each.type
+        values = table.values(name)
+        if kind.startswith(("int", "uint", "float")):
+            columns[name] = pd.Series([None if v is None else float(v) for v in values], dtype="float64")
+        elif kind == "date32":
+            columns[name] = pd.Series(values, dtype=object)
+        else:
+            columns[name] = pd.Series(["" if v is None else str(_plain(v)) for v in values], dtype=object)
+    getattr(pyreadstat, "write_dta" if suffix == ".dta" else "write_sav")(pd.DataFrame(columns), str(path))
+    return path
+
+
 _CSVS = (
     Writer("csv by pandas", _pandas_csv, _BYTES, truth="file"),
     Writer("csv by pandas, crlf", partial(_pandas_csv, lineterminator="\r\n"), _BYTES, truth="file"),
@@ -295,6 +338,13 @@ _JSONS = (
 )
 # Writers of files that Spark and DuckDB read.
 FILES = (*_CSVS, *_PARQUETS, *_JSONS)
+# Files of other programs.
+PROGRAM_FILES = (
+    Writer("feather by Arrow", _arrow_file, _ARROW),
+    Writer("xlsx by openpyxl", _workbook, truth="unknown"),
+    Writer("dta by pyreadstat", partial(_statistical, suffix=".dta"), Limits(odd_names=False), truth="unknown"),
+    Writer("sav by pyreadstat", partial(_statistical, suffix=".sav"), Limits(odd_names=False), truth="unknown"),
+)
 # Frames that are counted by their own engine; those of ibis are slow.
 FRAMES = (
     Writer("pandas", lambda table, _: _pandas(table), Limits(far_days=True)),
@@ -327,4 +377,4 @@ SPARK_FRAMES = (
     Writer("parquet by Spark", partial(_spark_file, suffix=".parquet"), Limits(_OF_SPARK)),
     Writer("json by Spark", partial(_spark_file, suffix=".json"), Limits(_OF_SPARK), truth="unknown"),
 )
-WRITERS = {writer.name: writer for writer in (*FILES, *FRAMES, *SPARK_FRAMES)}
+WRITERS = {writer.name: writer for writer in (*FILES, *FRAMES, *SPARK_FRAMES, *PROGRAM_FILES)}

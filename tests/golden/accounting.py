@@ -25,6 +25,8 @@ PROFILED = {
     "order 3, l_2 norm": (ggdp.ApproxDP(1.0, 1e-6), "l_2 norm", {"order": 3}),
     "order 1.5, cells": (ggdp.ApproxDP(1.0, 1e-6), "cells 3", {"order": 1.5, "support": "integer"}),
     "order 1.5, l_inf norm": (ggdp.ApproxDP(1.0, 1e-6), "l_inf norm", {"order": 1.5}),
+    "order 1, integers, joint l_1": (ggdp.PureDP(1.0), "box, joint l_1", {"order": 1, "support": "integer"}),
+    "order 3, integers, joint l_1": (ggdp.ApproxDP(1.0, 1e-6), "box, joint l_1", {"order": 3, "support": "integer"}),
     "order 50": (ggdp.ApproxDP(1.0, 1e-6), "one", {"order": 50}),
     "probabilistic": (ggdp.ProbabilisticDP(1.0, 0.01), "cells 3", {"order": 2}),
     "truncated": (ggdp.PureDP(1.0), None, {"order": 2, "bounding": "truncated"}),

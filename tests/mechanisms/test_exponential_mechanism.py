@@ -279,7 +279,7 @@ def test_columns_of_frames_are_taken_by_their_array():
     ("arguments", "message"),
     [
         ({"goal": ggdp.ApproxDP(1.0, 1e-6)}, "goal = "),
-        ({"goal": 1.0}, "goal = "),
+        ({"goal": "1.0"}, "goal = "),
         ({"goal": ggdp.PureDP(1.0, "replace-one")}, "the two must agree"),
         ({"neighbours": "both"}, "neighbours = 'both'"),
         ({"sensitivity": 0}, "sensitivity = 0"),

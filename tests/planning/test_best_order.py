@@ -228,7 +228,7 @@ def test_cells_come_from_the_sensitivity_unless_given():
         ({"sensitivity": ggdp.Sensitivity.cells(10, 1), "measure": "max", "cells": 5}, "must be at least 10"),
         ({"sensitivity": ggdp.Sensitivity.box([1, 1]), "measure": "max", "cells": 5}, "2 coordinates"),
         ({"sensitivity": 1.0}, "sensitivity = 1.0"),
-        ({"goal": 1.0}, "goal = 1.0"),
+        ({"goal": "1.0"}, "goal = '1.0'"),
     ],
 )
 def test_wrong_arguments_are_named(arguments, message):

@@ -52,9 +52,9 @@ def test_one_column_is_bars_with_the_levels_as_names_and_intervals():
     assert [segment[:, 0].tolist() for segment in segments] == [
         [low, high] for low, high in zip(found.tables[0].lower, found.tables[0].upper, strict=True)
     ]
-    assert axes.get_xlabel() == "count of rows, with its 95% interval"
+    assert axes.get_xlabel() == "noisy count of rows, with its 95% interval"
     assert axes.get_ylabel() == "age"
-    assert title(axes) == "Count of rows by age\n1-DP under add-remove neighbours"
+    assert title(axes) == "Noisy count of rows by age\n1-DP under add-remove neighbours"
 
 
 def test_few_cells_of_several_columns_stand_together_under_the_first_ones():
@@ -66,7 +66,7 @@ def test_few_cells_of_several_columns_stand_together_under_the_first_ones():
     ]
     assert names_down(axes) == ["neg", "pos"] * 4
     bars = [bar.get_y() + bar.get_height() / 2 for bar in axes.patches]
-    assert title(axes) == "Count of rows by smokes, pressure and history\n1-DP under add-remove neighbours"
+    assert title(axes) == "Noisy count of rows by smokes, pressure and history\n1-DP under add-remove neighbours"
     assert bars == pytest.approx([1, 2, 4, 5, 7, 8, 10, 11])
     assert [round(text.get_position()[1]) for text in axes.texts] == [0, 3, 6, 9]
     assert axes.get_ylabel() == "history"
@@ -93,7 +93,7 @@ def test_more_cells_of_two_columns_are_a_heat_map_with_the_counts_in_it():
     assert written == {(sex, r): f"{counts[sex, r]:,}".replace("-", "−") for sex in range(2) for r in range(21)}
     assert np.array_equal(axes.images[0].get_array(), counts.T)
     assert axes.figure.get_supxlabel() == "95% interval: plus-minus 3 around each noisy count"
-    assert axes.figure.axes[1].get_ylabel() == "count of rows"
+    assert axes.figure.axes[1].get_ylabel() == "noisy count of rows"
 
 
 def test_cells_that_a_sparse_table_leaves_out_are_not_counts():
@@ -137,7 +137,7 @@ def test_a_hundred_and_one_levels_of_text_are_bars_sorted_by_count_with_names_an
     numbers = [name for axes in panels for name in names_down(axes.child_axes[0])]
     assert numbers == [f"{counts[name]:,}".replace("-", "−") for name in names]
     assert panels[0].get_ylabel() == "zip, sorted by count"
-    assert panels[0].figure.get_supxlabel() == "count of rows, with its 95% interval"
+    assert panels[0].figure.get_supxlabel() == "noisy count of rows, with its 95% interval"
     # All panels have one scale, and bars of one height.
     assert len({axes.get_xlim() for axes in panels}) == len({axes.get_ylim() for axes in panels}) == 1
 
@@ -214,7 +214,7 @@ def test_large_counts_are_in_the_unit_that_the_axis_names():
     (table,) = found.tables
     large = {name: 10**8 * getattr(table, name) for name in ("count", "noisy_count", "lower", "upper")}
     axes = drawn(replace(found, tables=(replace(table, **large),)))
-    assert axes.get_xlabel().replace("\n", " ") == "count of rows in millions, with its 95% interval"
+    assert axes.get_xlabel().replace("\n", " ") == "noisy count of rows in millions, with its 95% interval"
     for place, name in zip(axes.get_xticks(), names_across(axes), strict=True):
         assert float(name.replace("−", "-").replace(",", "")) == pytest.approx(place / 1e6)
 
@@ -229,7 +229,7 @@ def test_a_larger_table_of_two_columns_is_a_heat_map_of_colours_alone(rows, colu
     down, across, shown = ("a", "b", counts) if rows > columns else ("b", "a", counts.T)
     assert np.array_equal(axes.images[0].get_array(), shown)
     assert not axes.texts
-    assert axes.figure.axes[1].get_ylabel() == "count of rows"
+    assert axes.figure.axes[1].get_ylabel() == "noisy count of rows"
     assert axes.figure.get_supxlabel() == "95% interval: plus-minus 3 around each noisy count"
     for name, ticks, names in (
         (down, axes.get_yticks(), names_down(axes)),
@@ -264,10 +264,11 @@ def test_what_is_counted_is_said_without_persons():
     rows = {"who": ["p", "q"], "k": ["a", "a"]}
     of_units = release({"k": ["a"]}, rows, ["k"], unit="who", max_cells=1)
     assert (
-        drawn(of_units).get_xlabel().replace("\n", " ") == "count of different values of 'who', with its 95% interval"
+        drawn(of_units).get_xlabel().replace("\n", " ")
+        == "noisy count of different values of 'who', with its 95% interval"
     )
-    assert title(drawn(of_units)).startswith("Count of different values of 'who' by k\n")
-    assert drawn(of_units, unit="patients").get_xlabel() == "count of patients, with its 95% interval"
+    assert title(drawn(of_units)).startswith("Noisy count of different values of 'who' by k\n")
+    assert drawn(of_units, unit="patients").get_xlabel() == "noisy count of patients, with its 95% interval"
 
 
 def test_the_axis_says_how_much_of_a_unit_is_counted_and_what_the_interval_covers():
@@ -275,7 +276,7 @@ def test_the_axis_says_how_much_of_a_unit_is_counted_and_what_the_interval_cover
     bounded = {"unit": "who", "max_cells": 1, "unit_name": "patients"}
     said = drawn(release({"k": ["a", "b"]}, rows, ["k"], **bounded)).get_xlabel()
     covers = "the interval covers patients counted, at most 1 cell each"
-    assert " ".join(said.split()) == f"count of patients, with its 95% interval ({covers})"
+    assert " ".join(said.split()) == f"noisy count of patients, with its 95% interval ({covers})"
     said = drawn(release({"k": ["a", "b"]}, rows, ["k"], **bounded, count_cut=0.1)).get_xlabel()
     assert "the interval covers all patients; counts: at most 1 cell each" in " ".join(said.split())
 
@@ -325,7 +326,9 @@ def test_long_levels_that_differ_in_a_letter_are_cut_to_different_names(number, 
 
 
 def test_wide_signs_have_the_room_that_they_need(recwarn):
-    short, long = (drawn(release({"k": ["w" * 4, sign * 30]})) for sign in ("i", "\N{CJK UNIFIED IDEOGRAPH-6771}"))
+    short, long = (
+        drawn(release({"k": ["w" * 4, sign * 30]}, unit="row")) for sign in ("i", "\N{CJK UNIFIED IDEOGRAPH-6771}")
+    )
     assert names_down(short)[1] == "i" * 30
     assert len(names_down(long)[1]) == 18
     # Whether a font has them depends on the machine.
@@ -348,14 +351,16 @@ def test_text_falls_back_to_fonts_that_are_installed_and_keeps_the_chosen_one_fi
 @pytest.mark.parametrize("delta", [1.23456e-6, 9.9999e-7, 1e-6, 0.05])
 def test_the_title_has_three_digits_of_delta_and_never_less_than_it_is(delta):
     found = release({"k": ["a"]}, goal=ggdp.ApproxDP(0.01, delta), order=2)
-    shown = re.fullmatch(r"Count of rows by k\n\(0\.01, (.*)\)-aDP under add-remove neighbours", title(drawn(found)))[1]
+    shown = re.fullmatch(
+        r"Noisy count of rows by k\n\(0\.01, (.*)\)-aDP under add-remove neighbours", title(drawn(found))
+    )[1]
     assert len(shown.partition("e")[0].replace(".", "").lstrip("0")) <= 3
     assert found.guarantee.delta <= float(shown) <= 1.01 * found.guarantee.delta
 
 
 def test_no_title_hides_that_a_table_is_not_private():
     found = release({"k": ["a"]}, source=ggdp.SeededSource(seed=1))
-    assert title(drawn(found)) == "NOT PRIVATE: Count of rows by k"
+    assert title(drawn(found)) == "NOT PRIVATE: Noisy count of rows by k"
     assert title(drawn(found, title="Counts")) == "NOT PRIVATE: Counts"
 
 

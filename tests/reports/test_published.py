@@ -116,7 +116,7 @@ def test_rows_are_those_of_the_file(manifest):
     lines = manifest("smoking").with_name("smoking.csv").read_text().splitlines()[1:]
     assert table.state == "same"
     for row, line in zip(table.rows, lines, strict=True):
-        level, count, _, lower, upper = line.split(",")
+        level, count, lower, upper = line.split(",")
         found = row.estimates["count"]
         assert row.cell == (level,)
         assert (found.value, found.lower, found.upper) == (float(count), float(lower), float(upper))

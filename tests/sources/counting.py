@@ -181,12 +181,15 @@ def _code(column: Column, value: Any) -> int | None:
 def _time(value: Any) -> datetime | None:
     """A value as a time; edges are whole microseconds, so that what is finer decides nothing."""
     if isinstance(value, str):
-        shape = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?)?"
-        if re.fullmatch(shape, value, re.ASCII) is None:
+        zone = r"(Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)"
+        shape = rf"([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,9}})?)?{zone}?)?)"
+        if (found := re.fullmatch(shape, value, re.ASCII)) is None:
             return None
+        zone = found[5] or ""
         try:
-            return datetime.fromisoformat(value[:26])
-        except ValueError:
+            time = datetime.fromisoformat(value.removesuffix(zone)[:26] + (zone or "Z" if found[2] else ""))
+            return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
+        except (ValueError, OverflowError):
             return None
     if isinstance(value, datetime):
         value = value.astimezone(UTC) if value.tzinfo else value

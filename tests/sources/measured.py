@@ -13,6 +13,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from tests.fuzz import reference
+
 from ggdp.sources.counting import UNIT, kept_cells
 from ggdp.sources.query import open_source
 
@@ -53,6 +55,8 @@ def _whole(quotient: float, first: int, last: int) -> int:
 
 def step_of(measure: Measure, value: Any) -> int | None:
     """Return the step of a row: from the lower end, or from 0 where the rows of a unit are added up."""
+    if isinstance(value, str):
+        value = None if value in measure.text.nulls else reference.written_number(measure.text, value)
     number = _float(value)
     if number is None:
         return None

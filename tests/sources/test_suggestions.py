@@ -58,9 +58,8 @@ def test_the_first_line_of_a_text_file_is_not_told(tmp_path):
         ("https://example.org/people.csv", "is a URL, and only local files are read: download it first"),
         ("s3://bucket/people.parquet", "download it first"),
         ("file:///people.csv", "write the path alone"),
-        ("people.xlsx", "save it as CSV, or read it with pandas.read_excel"),
-        ("people.XLS", "save it as CSV"),
-        ("people.sav", "load it with pandas.read_spss and pass the frame"),
+        ("people.XLS", "save it as .xlsx or .csv"),
+        ("people.orc", "load it with pyarrow.orc.read_table and pass the frame"),
         ("people.txt", "rename it to .csv"),
         ("people.pdf", "must end in .csv"),
         (".", "is a directory: give a pattern of its files in quotes, such as '*.csv'"),
@@ -70,7 +69,7 @@ def test_the_first_line_of_a_text_file_is_not_told(tmp_path):
 )
 def test_a_source_that_cannot_be_read_is_answered_with_what_to_write(source, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("people.xlsx", "people.XLS", "people.sav", "people.txt", "people.pdf"):
+    for name in ("people.XLS", "people.orc", "people.txt", "people.pdf"):
         (tmp_path / name).write_bytes(b"")
     with pytest.raises(ArgumentError) as refused:
         open_source(source, columns=["a"])

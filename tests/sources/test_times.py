@@ -4,18 +4,24 @@
 from __future__ import annotations
 
 import math
+import random
 from datetime import UTC, date, datetime, timedelta, timezone
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from tests.cases import some
 from tests.sources.counting import counted
 from tests.sources.zoo import ENGINES
 
+from ggdp.domain.periods import instant_of_value
 from ggdp.domain.table_domain import Domain
+from ggdp.domain.text_values import TextValues
 from ggdp.errors import ArgumentError
+from ggdp.sources.codes import _instant, declared_text
 from ggdp.sources.query import CountQuery
 
 FULL = {"other": "o", "missing": "m"}
@@ -148,7 +154,11 @@ EAST = timezone(timedelta(hours=2))
         (pd.Timestamp("2024-01-02T02:00", tz="Europe/Helsinki"), 1),
         ("2024-01-01T23:59:59.999999999", 0),
         ("2024-01-02", 1),
-        ("2024-01-02T00:00Z", 2),
+        ("2024-01-02T00:00Z", 1),
+        ("2024-01-02T00:30+01:00", 0),
+        ("2024-01-01T23:30-0030", 1),
+        ("2024-01-02Z", 2),
+        ("0001-01-01T00:00+00:01", 2),
         ("01/02/2024", 2),
         (datetime.min, 2),
         (datetime.max, 2),
@@ -206,3 +216,41 @@ def test_parquet_files_of_microseconds_hold_any_time(zone, tmp_path):
 def test_edges_of_time_have_no_zone():
     with pytest.raises(ArgumentError, match="UTC"):
         Domain({"x": {"edges": [datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 1, 2, tzinfo=UTC)]}})
+
+
+def test_text_is_the_instant_that_python_finds_of_it():
+    years = (1, 3, 4, 99, 100, 400, 1582, 1900, 1970, 2000, 2023, 2024, 2100, 9999)
+    days = [f"{year:04}-{month:02}-{day:02}" for year in years for month in range(1, 13) for day in (1, 28, 29, 30, 31)]
+    clocks = ["", "T00:00", " 23:59:59.999999999", "T12:30Z", "T00:30:00+01", " 23:45-0030", " 00:00:00.1+23:59", "Z"]
+    texts = [day + clock for day in days for clock in clocks] + ["", "x", None, "2024-01-01T00:00+24:00"]
+    frame = nw.from_native(pa.table({"text": texts})).select(_instant(nw.col("text")))
+    wanted = [None if text is None else instant_of_value(text) for text in texts]
+    assert frame.to_native().column(0).to_pylist() == wanted
+    assert sum(found is not None for found in wanted) > 0.8 * len(days) * (len(clocks) - 1)
+
+
+@pytest.mark.parametrize(
+    "rewriting",
+    [
+        TextValues(decimal=",", thousands=".").number,
+        TextValues(thousands="'").number,
+        TextValues(date_format="%d.%m.%y %H:%M:%S.%f%z").time,
+        TextValues(date_format="%m%d%Y").time,
+    ],
+)
+def test_text_is_rewritten_by_an_engine_as_by_python(rewriting):
+    rng = random.Random(7)
+    seeds = ["1.234.567,8", "-1'234", "1.2.24 3:04:05.678+01:00", "01022024", "31.12.99 23:59:59.9Z", "1\u2019000.5e-3"]
+    texts = [*seeds, "", None, "\n", "\0"]
+    for _ in range(2000):
+        text = list(rng.choice(seeds))
+        for _ in range(rng.randint(0, 2)):
+            text[rng.randrange(len(text))] = rng.choice(
+                ["", "0", "9", ".", ",", "'", "+", "e", "Z", " ", "\n", "\u0661"]
+            )
+        texts.append("".join(text))
+    wanted = [None if text is None else rewriting.of(text) for text in texts]
+    assert len({*wanted}) > 10
+    for frame in (pa.table({"text": texts}), pl.DataFrame({"text": texts})):
+        read = nw.from_native(frame).select(declared_text(nw.col("text"), (), rewriting))
+        assert read[read.columns[0]].to_list() == wanted

@@ -72,7 +72,7 @@ def test_every_cell_of_the_domain_is_released_in_its_order_empty_ones_too():
     rows = release.to_arrow().to_pylist()
     keys = list(product(["f", "m"], DOMAIN["age"].labels))
     assert [(row["sex"], row["age"]) for row in rows] == keys
-    assert [row["noisy_count"] for row in rows] == [TRUE.get(key, 0) for key in keys]
+    assert [row["count"] for row in rows] == [TRUE.get(key, 0) for key in keys]
 
 
 ROWS_OF_UNITS = {"unit": "person", "max_cells": 2, "count": "rows"}
@@ -213,7 +213,7 @@ def test_types_and_metadata_follow_from_the_request_alone(name):
 def test_levels_of_a_categorical_column_are_not_the_domain():
     frame = pd.DataFrame({"town": pd.Categorical(["a", "a", "z"], categories=["a", "z", "unused"])})
     release = ggdp.release_table(frame, by="town", goal=PURE, domain={"town": ["a", "b"]})
-    assert release.to_arrow().to_pylist()[0]["noisy_count"] == 2
+    assert release.to_arrow().to_pylist()[0]["count"] == 2
     assert release.to_pandas()["town"].tolist() == ["a", "b"]
     with pytest.raises(ArgumentError, match="no domain is given: declare its levels"):
         ggdp.release_table(frame, by="town", goal=PURE)
@@ -279,7 +279,7 @@ def test_a_sparse_table_shows_cells_from_its_threshold_on_with_0_in_the_interval
     Script(monkeypatch, [2, 1], [31, 4000])
     release = ggdp.release_table(rows, by=domain.names, goal=PURE, domain=domain, false_cells=1)
     found = release.to_arrow().to_pylist()
-    assert [(row["c0"], row["noisy_count"]) for row in found] == [(5, 31), (7, 4000)]
+    assert [(row["c0"], row["count"]) for row in found] == [(5, 31), (7, 4000)]
     assert found[0]["lower"] <= 0 < found[0]["upper"]
     assert (found[1]["lower"], found[1]["upper"]) == (3997, 4003)
     assert release.guarantee == ggdp.PureDP(1.0, "add-remove")
@@ -370,7 +370,8 @@ def test_a_statement_says_what_a_count_is_and_whom_it_may_leave_out():
             "statement"
         ]
 
-    assert said().startswith("Each count is a number of rows. Rows whose values fit no cell are not counted.")
+    first = "These numbers carry random noise that protects privacy. Each count is a number of rows. "
+    assert said().startswith(f"{first}Rows whose values fit no cell are not counted.")
     units = said(unit="person", max_cells=2)
     assert "a number of different values of the column 'person'" in units
     assert "in at most 2 cells of a table" in units
@@ -400,7 +401,7 @@ def test_cells_that_cannot_occur_are_not_published_and_have_no_noise():
     ]
     rows = release.to_arrow().to_pylist()
     assert [(row["sex"], row["age"]) for row in rows] == keys
-    assert [row["noisy_count"] for row in rows] == [TRUE.get(key, 0) for key in keys]
+    assert [row["count"] for row in rows] == [TRUE.get(key, 0) for key in keys]
     said = release.manifest["table"]
     assert said["request"]["impossible"] == [{"sex": "m", "age": "[18, 65)"}, {"age": "unknown"}]
     assert said["cells"] == 5
@@ -425,7 +426,7 @@ def test_declared_tables_are_complete_beside_an_open_one(monkeypatch):
     release = ggdp.release_table(rows, by=[["sex"], ["town"]], goal=APPROX, domain={"sex": ["f", "m"]})
     assert not draws.scripts
     sex, town = (table.to_arrow().to_pylist() for table in release.tables)
-    assert [(row["sex"], row["noisy_count"]) for row in sex] == [("f", -2), ("m", 33)]
+    assert [(row["sex"], row["count"]) for row in sex] == [("f", -2), ("m", 33)]
     assert [row["town"] for row in town] == ["zoo"]
     # Declared cells were not chosen by their noise: their intervals are plain.
     h = int(release.release.mechanism.law.half_width(0.95))
@@ -494,3 +495,33 @@ def test_a_statement_does_not_say_that_fitted_counts_are_negative_or_do_not_add_
     assert "may be negative" not in said(nonnegative=True)
     assert "may be negative." in said()
     assert "may not add up" not in said()
+
+
+def test_one_of_several_tables_is_found_by_its_columns():
+    release = ggdp.release_table(PEOPLE, [["sex"], ["sex", "town"]], goal=PURE, domain=DOMAIN)
+    assert release["sex"] is release.tables[0]
+    assert release["sex", "town"] is release["town", "sex"] is release["sex x town"] is release.tables[1]
+    for wrong in ("town", ("sex", "age"), "x", 0, ["sex"]):
+        with pytest.raises(ArgumentError, match="is not one of the tables: 'sex', "):
+            release[wrong]
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        pl.col("sex"),
+        [pl.col("sex")],
+        ["sex", pl.col("town")],
+        [["sex", pl.col("town")]],
+        pd.Series(["secret"]),
+        [pd.Series(["secret"])],
+        pl.Series(["secret"]),
+        pl.DataFrame({"sex": ["secret"]}),
+    ],
+    ids=["expression", "list", "second", "nested", "pandas", "list of pandas", "polars", "frame"],
+)
+def test_expressions_and_columns_of_frames_are_refused_as_names_without_a_value(by):
+    with pytest.raises(ArgumentError, match="must be a sequence of names of columns") as refused:
+        ggdp.plan_table(by, PURE, DOMAIN)
+    assert refused.value.argument == "by"
+    assert "secret" not in str(refused.value)

@@ -55,7 +55,7 @@ def test_a_csv_file_reads_back_as_it_was_released(every_kind, tmp_path):
     with file.open(newline="", encoding="utf-8") as text:
         header, *rows = csv.reader(text)
     table = every_kind.to_arrow()
-    assert header == table.column_names == [*LEVELS, "count", "noisy_count", "lower", "upper"]
+    assert header == table.column_names == [*LEVELS, "count", "lower", "upper"]
     assert rows == [[as_text(value) for value in row.values()] for row in table.to_pylist()]
 
 
@@ -110,7 +110,7 @@ def test_a_parquet_file_has_the_types_and_no_metadata(every_kind, tmp_path):
     assert pq.read_table(file).equals(every_kind.to_arrow())
     schema = pq.read_schema(file)
     assert schema.metadata is None
-    assert [str(kind) for kind in schema.types] == ["string", "int64", "bool", "date32[day]", *["int64"] * 4]
+    assert [str(kind) for kind in schema.types] == ["string", "int64", "bool", "date32[day]", *["int64"] * 3]
     assert pq.read_metadata(file).metadata is None
 
 
@@ -133,7 +133,7 @@ def test_the_same_release_gives_the_same_bytes(two_tables, tmp_path, suffix):
 def test_a_table_without_rows_is_a_header(tmp_path):
     found = ggdp.release_table(pa.table({"k": ["rare"]}), "k", ggdp.ApproxDP(0.01, 1e-9))
     assert len(found.tables[0]) == 0
-    assert found.write(tmp_path / "t.csv")[0].read_bytes() == b"k,count,noisy_count,lower,upper\n"
+    assert found.write(tmp_path / "t.csv")[0].read_bytes() == b"k,count,lower,upper\n"
     assert pq.read_table(found.write(tmp_path / "t.parquet", overwrite=True)[0]).num_rows == 0
 
 

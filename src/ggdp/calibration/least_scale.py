@@ -28,7 +28,8 @@ from ggdp.calibration.scale_for_several_coordinates import (
 )
 from ggdp.calibration.search import Proposal, raise_until_proved, scale_by_enclosures
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, SearchError
-from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
+from ggdp.privacy import Guarantee, Sensitivity
+from ggdp.privacy.guarantees import as_goal
 from ggdp.proofs.bound import Bound
 from ggdp.proofs.bounded import BoundedJointLoss, BoundedLoss
 from ggdp.proofs.noise_law import BOUNDINGS, SUPPORTS, Bounding, NoiseLaw, Support
@@ -74,10 +75,12 @@ def search_for(bound: Bound) -> Search:
 
 
 def calibrate(
-    goal: Guarantee,
-    sensitivity: Sensitivity,
+    goal: Guarantee | float | None = None,
+    sensitivity: Sensitivity | None = None,
     *,
     order: float,
+    epsilon: float | None = None,
+    delta: float | None = None,
     support: Support = "real",
     bounds: tuple[float, float] | Iterable[tuple[float, float]] | None = None,
     bounding: Bounding | None = None,
@@ -87,12 +90,14 @@ def calibrate(
 
     Parameters
     ----------
-    goal : PureDP, ProbabilisticDP or ApproxDP
-        What must be promised.
+    goal : PureDP, ProbabilisticDP, ApproxDP or float
+        What must be promised; a number is the epsilon of pure DP.
     sensitivity : Sensitivity
         How far one person can move the query.
     order : float
         Order of the noise, at least 1: 1 is Laplace, 2 is Gaussian.
+    epsilon, delta : float, optional
+        In place of `goal`: pure DP, or with `delta` approximate DP.
     support : {"real", "integer"}, default "real"
         Where the noise lives. A scale for the reals is not valid on the integers.
     bounds : (lower, upper) or sequence of (lower, upper), optional
@@ -127,7 +132,7 @@ def calibrate(
     >>> calibration.scale
     1.0
     """
-    question = checked_question(goal, sensitivity, order, support, bounds, bounding)
+    question = checked_question(as_goal(goal, epsilon, delta), sensitivity, order, support, bounds, bounding)
     if _validate.choice(among=get_args(Method), method=method) == "paper":
         from ggdp.calibration.paper import paper_calibration
 
@@ -185,7 +190,7 @@ def in_floats(requirement: Requirement) -> Iterator[None]:
 
 
 def checked_question(
-    goal: object,
+    goal: Guarantee,
     sensitivity: object,
     order: object,
     support: Support,
@@ -193,8 +198,6 @@ def checked_question(
     bounding: Bounding | None,
 ) -> Question:
     """Return the arguments of a calibration, checked."""
-    if not isinstance(goal, PureDP | ProbabilisticDP | ApproxDP):
-        raise ArgumentTypeError("goal", goal, "must be PureDP, ProbabilisticDP or ApproxDP")
     if not isinstance(sensitivity, Sensitivity):
         raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
     if goal.neighbours is not None and goal.neighbours != sensitivity.neighbours:

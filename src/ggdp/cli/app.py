@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,20 +20,21 @@ from ggdp.cli.explore import explore
 from ggdp.cli.ledger_commands import ledger
 from ggdp.cli.manifest_commands import account, report, verify
 from ggdp.cli.noise_commands import belief, calibrate, plan
-from ggdp.cli.output import example, printable, say
-from ggdp.cli.table_commands import check, private_range, release
-from ggdp.errors import ArgumentError, GgdpError, MissingExtraError
+from ggdp.cli.output import example, print_json, printable, say
+from ggdp.cli.table_commands import UsageError, check, private_range, release
+from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, MissingExtraError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-
-# Typer brings its own copy of click in some versions and uses the installed one in others: use what it exports.
-UsageError: Any = typer.BadParameter.__base__
 
 # Entry points of installed packages, each a `typer.Typer` that adds the command of its name.
 COMMANDS = "ggdp.commands"
 # What the package in reproduction/ adds; without it the command says so.
 REPRODUCE = "reproduce"
+
+
+# The exit code of a release that does not fit in what remains of its budget.
+OVER_BUDGET = 3
 
 
 class _Commands(TyperGroup):
@@ -137,33 +139,41 @@ def root(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command and return its exit code; every failure is one line on standard error."""
+    """Run a command and return its exit code.
+
+    Every failure is one line on standard error; with ``--json`` it is also a document on standard output.
+    """
+    report = partial(_report, as_json="--json" in arguments)
     try:
         result = _command()(list(arguments) or ["--help"], prog_name="ggdp", standalone_mode=False)
     except UsageError as wrong:
-        _report(_usage(wrong, arguments))
+        message = _usage(wrong, arguments)
+        named = next((word for word in message.replace(":", " ").split() if word.strip("'.").startswith("--")), None)
+        report(message, field=None if named is None else named.strip("'."), hint=message)
         return 2
     except typer.Abort:
         result = INTERRUPTED
     except ArgumentError as refused:
-        _report(str(ArgumentError(_flag(refused.argument, arguments), refused.value, refused.expected)), refused)
+        flag = _flag(refused.argument, arguments)
+        message = str(ArgumentError(flag, refused.value, refused.expected))
+        report(message, refused, field=flag, value=refused.value, hint=str(refused.expected))
         return 1
     except GgdpError as failed:
-        _report(str(failed), failed)
-        return 1
+        report(str(failed), failed)
+        return OVER_BUDGET if isinstance(failed, BudgetExceededError) else 1
     except (MemoryError, OverflowError) as failed:
-        _report("the numbers given are too large to compute with; use a larger unit or fewer cells", failed)
+        report("the numbers given are too large to compute with; use a larger unit or fewer cells", failed)
         return 1
     except BrokenPipeError:
         # The reader of our output has closed it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as failed:
-        _report(f"{failed.filename or 'file'}: {failed.strerror or failed}")
+        report(f"{failed.filename or 'file'}: {failed.strerror or failed}")
         return 1
     # What Typer makes of an interrupt depends on its version.
     if result == INTERRUPTED:
-        _report("interrupted")
+        report("interrupted")
     return result if isinstance(result, int) else 0
 
 
@@ -208,6 +218,22 @@ def _usage(wrong: Any, typed: Sequence[str]) -> str:  # noqa: ANN401 - an error 
     return str(wrong.format_message()).replace(": Value error, ", ": ")
 
 
-def _report(message: str, failed: BaseException | None = None) -> None:
-    """Print an error with its notes, such as that a charge stays."""
-    say(printable("error: " + "; ".join([message, *getattr(failed, "__notes__", ())])), err=True)
+def _report(
+    message: str,
+    failed: BaseException | None = None,
+    *,
+    as_json: bool,
+    field: str | None = None,
+    value: object = None,
+    hint: str | None = None,
+) -> None:
+    """Print an error with its notes, such as that a charge stays; as JSON also what it is about."""
+    whole = "; ".join([message, *getattr(failed, "__notes__", ())])
+    say(printable(f"error: {whole}"), err=True)
+    if as_json:
+        try:
+            plain = json.loads(json.dumps(value, allow_nan=False))
+        except (RecursionError, TypeError, ValueError):
+            # As text where JSON has no such value.
+            plain = printable(value)
+        print_json({"error": whole, "field": field, "value": plain, "hint": hint})

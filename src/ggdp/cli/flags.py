@@ -17,12 +17,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from attrs import evolve
 
 from ggdp import _validate
 from ggdp._records import Flag, options
 from ggdp.errors import ArgumentError, GgdpError, LedgerError, Message, name_in_python
 from ggdp.privacy import Neighbours, Notion
-from ggdp.tables.request import CheckArguments, RangeArguments, ReleaseArguments, TableRequest, TextOptions, goal_of
+from ggdp.tables.request import (
+    ROW,
+    CheckArguments,
+    RangeArguments,
+    ReleaseArguments,
+    TableRequest,
+    TextOptions,
+    goal_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,6 +56,13 @@ _TEXT = tuple(options(TextOptions))
 _DRY_RUN = Flag(
     "Read no data; print what would be released and what it would cost.", kind=bool, default=False, name="dry_run"
 )
+_LIKE = Flag(
+    "Take the request from a manifest or a study, and from a study its ledger, too; other flags override it.",
+    "MANIFEST|STUDY",
+    Path | None,
+    name="like",
+)
+_SAVE = Flag("Write the request, its source and its ledger to a study.", "FILE.toml", Path | None, name="save_study")
 _JSON = Flag("Print one JSON document.", kind=bool, default=False, name="json")
 
 
@@ -60,12 +76,16 @@ def _others(record: type, *names: str) -> list[str]:
     return [name for name in options(record) if name not in (*names, *_TEXT)]
 
 
-_FIRST = ("by", "goal", "order", "domain")
+_FIRST = ("goal", "by", "order", "domain")
+_ASKED = _flags(ReleaseArguments, *_FIRST, *_others(TableRequest, *_FIRST), "engine", *_TEXT)
 RELEASE = [
-    *_flags(ReleaseArguments, *_FIRST, *_others(TableRequest, *_FIRST), "engine", *_TEXT),
-    *_flags(ReleaseArguments, "temp_dir", "ledger", "analyst"),
+    # The command asks for what neither a flag nor a study says.
+    *(evolve(flag, required=False, kind=flag.kind | None) if flag.required else flag for flag in _ASKED),
+    *_flags(ReleaseArguments, "temp_dir", "ledger", "analyst", "once"),
     _DRY_RUN,
-    *_flags(ReleaseArguments, "out", "plot", "sign", "overwrite"),
+    *_flags(ReleaseArguments, "out", "plot", "wide", "sign", "overwrite"),
+    _LIKE,
+    _SAVE,
     _JSON,
 ]
 CHECK = [*_flags(CheckArguments, *_others(CheckArguments, "temp_dir"), *_TEXT, "temp_dir"), _JSON]
@@ -108,6 +128,16 @@ Source = Annotated[
         metavar="SOURCE", help="A CSV, Parquet or JSON-lines file, or a quoted pattern of several ('data/*.parquet')."
     ),
 ]
+SourceOrStudy = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A CSV, Parquet or JSON-lines file, a quoted pattern of several ('data/*.parquet'), or a study.",
+    ),
+]
+SourceOfStudy = Annotated[
+    str | None, typer.Option("--source", metavar="FILE", help="With a study: what to read in place of its source.")
+]
 Epsilon = Annotated[float, typed_as(_ALL["epsilon"])]
 Delta = Annotated[float | None, typed_as(_ALL["delta"])]
 NotionFlag = Annotated[Notion | None, typed_as(_ALL["notion"])]
@@ -116,19 +146,36 @@ DomainFile = Annotated[Path | None, typed_as(_ALL["domain"])]
 
 
 def arguments_of(given: Mapping[str, Any], record: type) -> dict[str, Any]:
-    """Return the arguments that flags ask for, as `ggdp.plan_table` and the like take them."""
-    parts = options(record)
-    found = {name: read(given) for name, read in _READERS.items() if name in parts}
+    """Return the arguments that flags ask for, as `ggdp.plan_table` and the like take them.
+
+    Where ``given["base"]`` is a request, it has the arguments that none of the flags ``given["typed"]`` changes.
+    """
+    parts, base, typed = options(record), given.get("base"), given.get("typed", ())
+    if base is not None:
+        goal = base.goal
+        notion = goal.notion if goal.notion == "probabilistic" else None
+        usual = {"epsilon": goal.epsilon, "delta": goal.delta or None, "notion": notion}
+        given = {**given, **{name: value for name, value in usual.items() if name not in typed}}
+
+    def kept(name: str) -> bool:
+        own = [flag.name for flag in parts[name][1].flags]
+        own = list(_KINDS) if name == "statistics" else [*own, "range"] if name == "domain" else own
+        return base is not None and hasattr(base, name) and not any(flag in typed for flag in own)
+
+    found = {
+        name: getattr(base, name) if kept(name) else read(given) for name, read in _READERS.items() if name in parts
+    }
     for name, (_, said) in parts.items():
         if name not in _READERS and said.flags and said.flags[0].name in given:
-            found[name] = given[said.flags[0].name]
+            found[name] = getattr(base, name) if kept(name) else given[said.flags[0].name]
     return found
 
 
 def _by(given: Mapping[str, Any]) -> list[list[str]] | None:
     """Return the columns of each requested table; none for statistics of all rows."""
     found = marginals_of(given["by"] or ())
-    if not found and not any(given[kind] for kind in _KINDS):
+    # A check of nothing is one of all columns.
+    if not found and "draft_domain" not in given and not any(given.get(kind) for kind in (*_KINDS, "median")):
         raise typer.BadParameter("name columns to count by, or a statistic, such as --mean COL", param_hint="'--by'")
     return found or None
 
@@ -159,16 +206,21 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
     from ggdp.domain.value_range import ValueRange
 
     of_file = Domain.from_toml(given["domain"]) if given["domain"] is not None else Domain({})
-    by = {name for names in marginals_of(given["by"] or ()) for name in names}
+    base = given.get("base")
+    by = {name for names in marginals_of(given["by"] or ()) or (base.by if base else ()) for name in names}
+    known = dict.fromkeys(of_file.names, "the file of {domain_file}")
+    if base is not None and given["domain"] is None:
+        of_file = base.domain
     declared = {column.name: column.arguments() for column in of_file}
-    known = dict.fromkeys(declared, "the file of {domain_file}")
+    # What flags may declare again: what a study or a manifest has declared.
+    free = {(name, role) for name, said in declared.items() if name not in known for role in said}
     for flag in ("levels", "bins"):
         for text in given[flag] or ():
             name, values = _named(flag, text, by)
             kind = ""
             if flag == "levels" and name not in by and name.endswith(":int"):
                 name, kind = name.removesuffix(":int"), "int"
-            if name in declared:
+            if name in known:
                 said = Message("{column!r} is already declared by " + known[name], column=name)
                 raise ArgumentError(flag, text, said)
             if name not in by:
@@ -176,18 +228,21 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
                 said = Message("{column!r} is not one of the columns of {by}: {columns}", column=name, columns=columns)
                 raise ArgumentError(flag, text, said)
             known[name] = f"{{{flag}}}"
+            values_in = declared.get(name, {}).get("range")
+            declared[name] = {"name": name, **({} if values_in is None else {"range": values_in})}
             if flag == "levels":
-                declared[name] = {"name": name, "levels": _levels(text, values, kind)}
+                declared[name]["levels"] = _levels(text, values, kind)
             else:
-                declared[name] = {"name": name, "edges": _edges(text, values)}
+                declared[name]["edges"] = _edges(text, values)
     for role in ("labels", "other", "missing"):
         for text in given[role] or ():
             name, values = _named(role, text, by)
             if name not in declared:
                 words = "{column!r} is not declared: declare it with {levels} or {bins}{or_in_domain_file}"
                 raise ArgumentError(role, text, Message(words, column=name))
-            if declared[name].get(role) is not None:
+            if declared[name].get(role) is not None and (name, role) not in free:
                 raise ArgumentError(role, text, f"{name!r} already has {role}")
+            free.discard((name, role))
             declared[name][role] = _listed(role, text, values) if role == "labels" else values
     for text in given["range"] or ():
         column, values = _split("range", text, "COL=0:100")
@@ -195,10 +250,11 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
         if len(parts) not in (2, 3):
             raise ArgumentError("range", text, "must be COL=LOW:HIGH or COL=LOW:HIGH:STEP, such as income=0:200000")
         arguments = declared.setdefault(column, {"name": column})
-        if arguments.get("range") is not None:
+        if arguments.get("range") is not None and (column, "range") not in free:
             raise ArgumentError(
                 "range", text, f"{column!r} already has a range, in the domain or by another flag; keep one"
             )
+        free.discard((column, "range"))
         with shown_as_typed("range", text):
             arguments["range"] = ValueRange(*(part.strip() for part in parts))
     return Domain([Column(**arguments) for arguments in declared.values()], of_file.impossible)
@@ -280,6 +336,8 @@ def statistics_of(given: Mapping[str, Any]) -> list[Statistic]:
             # Each flag is checked by itself, so that an error shows it.
             Quantile(column, numbers_of("quantile", values))
         fractions.setdefault(column, []).extend(numbers_of("quantile", values))
+    for column in given.get("median") or ():
+        fractions.setdefault(column, []).append(0.5)
     return found + [Quantile(column, values) for column, values in fractions.items()]
 
 
@@ -295,6 +353,17 @@ def _weights(given: Mapping[str, Any]) -> dict[str, float] | None:
         if "," in value:
             raise ArgumentError("weight", text, "must be one number: COL=2")
     return found or None
+
+
+def _unit(given: Mapping[str, Any]) -> str | None:
+    """Return the column of units: on the command line "row" is a column, which only a limit tells from each row."""
+    unit: str | None = given["unit"]
+    if unit == ROW and given.get("max_cells") is None:
+        limit = "give it {max_cells}, or rename it" if "max_cells" in given else "rename it"
+        raise ArgumentError(
+            "unit", unit, Message(f"is a column here: {limit}; if each row is a unit, pass {{unit:row}}")
+        )
+    return unit
 
 
 @contextmanager
@@ -324,6 +393,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "domain": domain_of,
     "order": _order,
     "weights": _weights,
+    "unit": _unit,
     "delimiter": lambda given: {"\\t": "\t", "tab": "\t"}.get(given["delimiter"] or "", given["delimiter"]),
     "quoted": lambda given: False if given["no_quotes"] else None,
     "strict_lines": lambda given: given["strict_lines"] or None,
@@ -368,6 +438,8 @@ def mention_flag(name: str, value: str) -> str:
         return _MENTIONS.get(name) or (_ALL[name].typed if name in _ALL else name_in_python(name, value))
     if name not in _ALL:
         return name_in_python(name, value)
+    if (name, value) == ("unit", ROW):
+        return _ALL["unit_is_row"].typed
     return _ALL[name].typed if value == "True" else f"{_ALL[name].typed} {shlex.quote(value)}"
 
 
@@ -380,6 +452,8 @@ def named_as_flags(given: Mapping[str, Any], by: str = "--by") -> Iterator[None]
         for column in dict.fromkeys(text.rpartition("=")[0].strip() if kind == "quantile" else text for text in texts):
             named[column] = f"{named[column]}, --{kind}" if column in named else f"--{kind}"
             named[f"{kind}_{column}"] = f"--{kind}"
+    for column in given.get("median") or ():
+        named[column] = f"{named[column]}, --median" if column in named else "--median"
 
     def title(argument: str, value: object) -> str:
         if argument == "statistics" and isinstance(value, str) and value in named:

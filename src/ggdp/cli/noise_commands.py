@@ -19,7 +19,7 @@ import typer
 
 from ggdp import _validate
 from ggdp._rounding import rounded_down_text, rounded_text, rounded_up_text
-from ggdp.cli.flags import Delta, Epsilon, NeighboursFlag, NotionFlag, numbers_of
+from ggdp.cli.flags import Delta, Epsilon, NeighboursFlag, NotionFlag, numbers_of, shown_as_typed
 from ggdp.cli.output import AsJson, print_json, print_table, require_picture, say, write_picture
 from ggdp.errors import ArgumentError
 from ggdp.privacy import Neighbours, Sensitivity
@@ -35,17 +35,32 @@ Box = Annotated[str | None, typer.Option(metavar="D1,D2,...", help="Largest chan
 MaxCells = Annotated[
     int | None, typer.Option(help="Most cells that one unit is in; under replace-one, twice as many cells move.")
 ]
+NormFlag = Annotated[
+    str | None,
+    typer.Option(
+        metavar="P,D,DIM",
+        help="The l_P norm of the change of DIM coordinates is at most D (2,1,10; P may be inf), and nothing else is "
+        "known.",
+    ),
+]
 SupportFlag = Annotated[Support, typer.Option(help="Support of the noise.")]
 
 
 def calibrate(
-    order: Annotated[float, typer.Option(help="Order of the noise, at least 1: 1 is Laplace, 2 is Gaussian.")],
+    order: Annotated[
+        str,
+        typer.Option(
+            metavar="P[,P...]",
+            help="Order of the noise, at least 1: 1 is Laplace, 2 is Gaussian. Several give a table (1,2,3).",
+        ),
+    ],
     epsilon: Epsilon,
     delta: Delta = None,
     notion: NotionFlag = None,
     sensitivity: Size = None,
     box: Box = None,
     max_cells: MaxCells = None,
+    norm: NormFlag = None,
     neighbours: NeighboursFlag = "add-remove",
     support: SupportFlag = "real",
     bounds: Annotated[
@@ -53,27 +68,57 @@ def calibrate(
     ] = None,
     bounding: Annotated[Bounding | None, typer.Option(help="How the output is kept in the bounds.")] = None,
     method: Annotated[Method, typer.Option(help="The least scale, or the paper's formula.")] = "tight",
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print a CSV file, with a line for each order.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the least noise scale that satisfies a goal, and prove it."""
+    if as_csv and as_json:
+        raise typer.BadParameter("give either --csv or --json")
+    try:
+        orders = numbers_of("order", order)
+    except ArgumentError as wrong:
+        raise typer.BadParameter(str(wrong)) from None
     goal = goal_of(epsilon, delta, notion)
-    query = sensitivity_of(sensitivity, box, max_cells, neighbours)
+    query = sensitivity_of(sensitivity, box, max_cells, norm, neighbours)
     ends = None if bounds is None else [numbers_of("bounds", part, ":") for part in bounds.split(",")]
     if any(len(pair) != 2 for pair in ends or ()):
         raise ArgumentError("bounds", bounds, "must be LO:HI, or several such pairs separated by ','")
     from ggdp.calibration import calibrate as calibrated
 
-    result = calibrated(
-        goal,
-        query,
-        order=order,
-        support=support,
-        bounds=None if ends is None else [(low, high) for low, high in ends],
-        bounding=bounding,
-        method=method,
-    )
+    results = [
+        calibrated(
+            goal,
+            query,
+            order=one,
+            support=support,
+            bounds=None if ends is None else [(low, high) for low, high in ends],
+            bounding=bounding,
+            method=method,
+        )
+        for one in orders
+    ]
+    result, *others = results
+    if as_csv:
+        columns = ("order", "scale", "std", "mean_abs")
+        lines = [[*(getattr(one, name) for name in columns), *one.guarantee.to_dict().values()] for one in results]
+        say("\n".join(",".join(map(str, line)) for line in ([*columns, *result.guarantee.to_dict()], *lines)))
+        return
     if as_json:
-        print_json(result.to_dict())
+        print_json({"calibrations": [found.to_dict() for found in results]} if others else result.to_dict())
+        return
+    if others:
+        print_table(
+            f"calibrations, {result.sensitivity}",
+            [
+                (rounded_text(one.order, 6), repr(one.scale), *(rounded_text(x, 6) for x in (one.std, one.mean_abs)))
+                for one in results
+            ],
+            header=("order", "scale", "standard deviation", "mean absolute error"),
+        )
+        for text in dict.fromkeys(str(one.guarantee) for one in results):
+            say(f"guarantee: {text}, certified")
+        for note in dict.fromkeys(note for one in results for note in (*one.notes, *filter(None, [one.caution]))):
+            say(f"note: {note}")
         return
     proof = result.certificate
     worst = " (worst case over the true value)" if result.bounding else ""
@@ -111,6 +156,7 @@ def plan(
     sensitivity: Size = None,
     box: Box = None,
     max_cells: MaxCells = None,
+    norm: NormFlag = None,
     neighbours: NeighboursFlag = "add-remove",
     support: SupportFlag = "real",
     measure: Annotated[MeasureName, typer.Option(help="The error to minimise.")] = "rmse",
@@ -136,7 +182,7 @@ def plan(
     if plus_minus is not None and notion == "probabilistic":
         raise ArgumentError("notion", notion, "--plus-minus looks for pure DP, or with --delta for approximate DP")
     goal = None if epsilon is None else goal_of(epsilon, delta, notion)
-    query = sensitivity_of(sensitivity, box, max_cells, neighbours)
+    query = sensitivity_of(sensitivity, box, max_cells, norm, neighbours)
     if plot is not None:
         require_picture(plot, overwrite=overwrite)
     from ggdp.planning import plan as planned
@@ -239,9 +285,17 @@ def belief(
 
 
 def sensitivity_of(
-    sensitivity: float | None, box: str | None, max_cells: int | None, neighbours: Neighbours
+    sensitivity: float | None, box: str | None, max_cells: int | None, norm: str | None, neighbours: Neighbours
 ) -> Sensitivity:
     """Return the sensitivity that the flags describe."""
+    if norm is not None:
+        if sensitivity is not None or box is not None or max_cells is not None:
+            raise ArgumentError("norm", norm, "cannot be combined with --sensitivity, --box or --max-cells")
+        numbers = numbers_of("norm", norm)
+        if len(numbers) != 3 or not numbers[2].is_integer():
+            raise ArgumentError("norm", norm, "must be P,D,DIM: order and bound of the norm, number of coordinates")
+        with shown_as_typed("norm", norm):
+            return Sensitivity.norm(numbers[0], numbers[1], dimension=int(numbers[2]), neighbours=neighbours)
     if box is not None:
         if sensitivity is not None or max_cells is not None:
             raise ArgumentError("box", box, "cannot be combined with --sensitivity or --max-cells")

@@ -22,15 +22,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ggdp.cli.flags import CHECK, RANGE, RELEASE, Source, arguments_of, named_as_flags, takes_flags
+from ggdp.cli.flags import (
+    CHECK,
+    RANGE,
+    RELEASE,
+    Source,
+    SourceOfStudy,
+    SourceOrStudy,
+    arguments_of,
+    mention_flag,
+    named_as_flags,
+    takes_flags,
+)
 from ggdp.cli.output import print_json, print_table, printable, say, working
-from ggdp.errors import BudgetExceededError, GgdpError, PrivacyWarning
+from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, Message, PrivacyWarning
 from ggdp.signatures import signature_file, signing_key
 from ggdp.tables.request import CheckArguments, RangeArguments, TableRequest
 
 if TYPE_CHECKING:
     from ggdp.tables import Table, TablePlan
-    from ggdp.tables.source_check import ColumnCheck, UnitCheck
+    from ggdp.tables.source_check import ColumnCheck, SeenColumn, TextCheck, UnitCheck
+
+# Typer brings its own copy of click in some versions and uses the installed one in others: use what it exports.
+UsageError: Any = typer.BadParameter.__base__
 
 REGIMES = {
     "declared": "a release would publish every cell, including empty ones",
@@ -42,12 +56,47 @@ SHOWN_ROWS = 20
 SHOWN_LEVELS = 10
 
 
+def _study_of(
+    context: typer.Context, source: str, data: str | None, given: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Return what is counted, and what is given: where a study or a manifest is named, it is part of that."""
+    like = given.get("like")
+    is_study = source.lower().endswith(".toml")
+    if data is not None and not is_study:
+        raise typer.BadParameter("is for a study: ggdp release STUDY.toml --source FILE", param_hint="'--source'")
+    if like is not None and is_study:
+        raise typer.BadParameter("SOURCE is a study; name its data, or leave --like out", param_hint="'--like'")
+    typed = {name for name in given if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"}
+    given = {**given, "typed": typed, "names": None}
+    if not is_study and like is None:
+        return source, given
+    from ggdp.tables.study import Study
+
+    try:
+        study = Study.like(source if like is None else like)
+    except ArgumentError as refused:
+        if refused.argument != "path":
+            raise GgdpError(str(refused)) from None
+        raise ArgumentError("--like" if is_study is False else "SOURCE", refused.value, refused.expected) from None
+    rest: dict[str, Any] = {"ledger": study.ledger, "analyst": study.analyst, "engine": study.engine}
+    if is_study:
+        source, rest["out"] = data or study.source or "", None if study.output is None else Path(study.output)
+        if not source:
+            raise typer.BadParameter("the study has no source; name its data", param_hint="'--source'")
+    given |= {name: value for name, value in rest.items() if name in given and name not in typed}
+    return source, {**given, "base": study.request, "names": None if "by" in typed else study.names}
+
+
 @takes_flags(RELEASE)
-def release(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
+def release(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy = None, **given: Any) -> None:  # noqa: ANN401 - flags
     """Publish counts and statistics under differential privacy.
 
-    A table is counted by public columns. --dry-run plans it without reading a row.
+    A table is counted by public columns. --dry-run plans it without reading a row. A study is a file that says all of
+    it; flags override what it says.
     """
+    source, given = _study_of(context, source, data, given)
+    if given["epsilon"] is None and "base" not in given:
+        raise UsageError("Missing option '--epsilon'.")
     if given["out"] is None and not given["dry_run"]:
         raise typer.BadParameter("give a file to write to, or --dry-run", param_hint="'--out'")
     with named_as_flags(given):
@@ -58,29 +107,51 @@ def release(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
         from ggdp.tables.table_plan import plan_request, summary_rows
 
         request = TableRequest(**arguments_of(given, TableRequest))
+        names = request.table_names if "base" in given and given["names"] is None else given["names"]
+        run = {name: given[name] for name in ("engine", "out", "plot", "wide")}
         with working("choosing the noise"):
-            plan = plan_request(request, engine=given["engine"] or "duckdb", out=given["out"], plot=given["plot"])
-        print_warnings(request.warnings)
+            plan = plan_request(request, **run | {"engine": given["engine"] or "duckdb", "names": names})
+        print_warnings(plan.warnings)
+        if given["save_study"] is not None:
+            _save(plan, source, given)
         if given["dry_run"]:
             _print_plan(plan, plan.to_dict(), summary_rows(plan), given)
             return
-        with _releasing(plan.files):
-            released = plan.run(source, sign=key, **{name: given[name] for name in _OF_RUNS})
+        with _releasing(plan.files) as replaced:
+            released = plan.run(source, sign=key, once=given["once"], **{name: given[name] for name in _OF_RUNS})
+            if (entry := getattr(released, "entry", None)) is not None:
+                replaced.clear()
+    print_warnings(getattr(released, "notes", ()))
     described = plan.files[len(plan.request.by)]
     manifest = getattr(released, "written_manifest", None) or released.manifest
-    files = [str(file) for file in (*plan.files, *([] if key is None else [signature_file(described)]))]
+    written = [str(file) for file in (*plan.files, *([] if key is None else [signature_file(described)]))]
     if given["json"]:
-        print_json({"files": files, "manifest": manifest})
+        print_json({"files": written, "manifest": manifest})
         return
+    if entry is not None:
+        say(f"Published before, as entry {entry.number} of the ledger: nothing was drawn or charged again.")
     for table, file in zip(getattr(released, "tables", ()), plan.files, strict=False):
-        _print_rows(table, file, str(released.guarantee))
+        (_print_rows if plan.wide is None else _print_wide)(table, file, str(released.guarantee))
     say(manifest["statement"])
-    say("Written: " + ", ".join(files))
+    say(f"{'Written' if entry is None else 'Files'}: {', '.join(written)}")
+
+
+def _save(plan: TablePlan, source: str, given: Mapping[str, Any]) -> None:
+    """Write what was asked for to a study; before the release, so that it fails before anything is charged."""
+    from ggdp.tables.study import Study
+
+    run = {name: given[name] for name in ("ledger", "analyst", "engine")}
+    study = Study(request=plan.request, names=plan.names or (), source=source, **run)
+    try:
+        study.write(given["save_study"], overwrite=given["overwrite"])
+    except ArgumentError as refused:
+        raise ArgumentError("save_study", refused.value, refused.expected) from None
 
 
 @takes_flags(CHECK)
-def check(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
+def check(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy = None, **given: Any) -> None:  # noqa: ANN401 - flags
     """Compare a source with its domain before a release. NOT PRIVATE: the output must not be published."""
+    source, given = _study_of(context, source, data, given)
     with named_as_flags(given):
         asked = arguments_of(given, CheckArguments)
         from ggdp.tables.source_check import NOTICE, check_table
@@ -91,6 +162,16 @@ def check(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
         print_json(found.to_dict())
         return
     say(NOTICE)
+    for alarm in found.alarms:
+        say(f"WARNING: {alarm}.")
+    if given["draft_domain"] is not None:
+        say(f"Written: {given['draft_domain']}, a draft that is NOT PRIVATE: correct it by the code book.")
+    if found.seen:
+        header = ("column", "reads as", "missing", "different values", "forms (d: digit, a: letter)")
+        print_table(_rows(found.rows), [_seen_row(column) for column in found.seen], header=header)
+    if not (found.columns or found.ranges):
+        _print_text(found.text)
+        return
     say(f"{_rows(found.rows)}; {REGIMES[found.regime]}")
     # Statistics of all rows have one cell, and no row is outside of it.
     if found.marginals:
@@ -108,15 +189,7 @@ def check(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
             ],
             header=("table", "cells", "with rows in them", "rows not counted", "of these in impossible cells"),
         )
-    if (text := found.text) is not None:
-        rows = [("records", f"{text.records:,}"), (f"text that is not valid {text.encoding}", _rows(text.invalid))]
-        if text.not_objects is None:
-            rows.append(("with more fields than the header", _rows(text.surplus)))
-            rows.append(("line ends inside records, blank lines", f"{text.further_lines:,}"))
-        else:
-            rows.append(("not JSON objects", _rows(text.not_objects)))
-        rows.append(("with line ends inside", _rows(text.with_line_ends)))
-        print_table("file", [*rows, *(("advice", advice) for advice in text.advice)])
+    _print_text(found.text)
     for column in found.columns:
         _print_column(column)
     for measured in found.ranges:
@@ -124,6 +197,7 @@ def check(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
         rows = [
             ("nulls", _rows(measured.nulls)),
             ("not a number", _rows(measured.not_numbers)),
+            *([("these look like (d: digit, a: letter)", _forms(measured.forms))] if measured.forms else []),
             ("below the range, clamped", _rows(measured.below)),
             ("above the range, clamped", _rows(measured.above)),
             *(
@@ -141,14 +215,14 @@ def check(source: Source, **given: Any) -> None:  # noqa: ANN401 - flags
 @takes_flags(RANGE)
 def private_range(
     source: Source,
-    column: Annotated[str, typer.Argument(metavar="COL", help="A column of numbers.")],
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="A column of numbers.")],
     **given: Any,  # noqa: ANN401 - flags
 ) -> None:
     """Find a range to clamp a column to, privately.
 
     The range is on a doubling scale. Finding it spends the budget.
     """
-    with named_as_flags(given, by="COL"):
+    with named_as_flags(given, by="COLUMN"):
         from ggdp.tables.clamping_range import plan_range
 
         asked = arguments_of(given, RangeArguments)
@@ -156,7 +230,7 @@ def private_range(
             # They are printed below.
             warnings.simplefilter("ignore", PrivacyWarning)
             plan = plan_range(column, **asked | {"engine": asked["engine"] or "duckdb"})
-        print_warnings(plan.histogram.request.warnings)
+        print_warnings(plan.histogram.warnings)
         if given["dry_run"]:
             _print_plan(plan.histogram, plan.to_dict(), plan.summary_rows(), given)
             return
@@ -175,15 +249,15 @@ _OF_RUNS = ("temp_dir", "overwrite", "ledger", "analyst")
 
 
 @contextmanager
-def _releasing(files: Iterable[Path]) -> Iterator[None]:
+def _releasing(files: Iterable[Path]) -> Iterator[list[Path]]:
     """Run a release, and say afterwards if it replaced files of an earlier one.
 
     Errors that are not ours, which might quote data, are replaced by one without a reason; notes are kept.
     """
-    replaces = any(file.exists() for file in files)
+    replaced = [file for file in files if file.exists()]
     try:
         with working("counting"):
-            yield
+            yield replaced
     except (GgdpError, MemoryError):
         raise
     except Exception as failed:
@@ -192,14 +266,15 @@ def _releasing(files: Iterable[Path]) -> Iterator[None]:
         for note in getattr(failed, "__notes__", ()):
             error.add_note(note)
         raise error from None
-    if replaces:
+    if replaced:
         print_warnings(["an earlier output is replaced; each run spends the privacy budget again"])
 
 
 def print_warnings(warnings: Iterable[str]) -> None:
     """Print warnings to standard error."""
     for warning in warnings:
-        say(f"warning: {warning}", err=True)
+        words = warning.in_words_of(mention_flag) if isinstance(warning, Message) else warning
+        say(f"warning: {words}", err=True)
 
 
 def _print_plan(
@@ -233,7 +308,7 @@ def _print_rows(table: Table, file: Path, guarantee: str) -> None:
     cells = [tuple(printable(row[name]) for name in table.by) for row in first]
     estimates = {"count": [(f"{row['count']:,}", f"{row['lower']:,} to {row['upper']:,}") for row in first]}
     for statistic in table.statistics:
-        estimates[statistic.name] = [shown_estimate(row, statistic.name) for row in first]
+        estimates[statistic.name] = [shown_estimate(row, statistic.name, table.digits) for row in first]
     covers = "" if table.covers is None else f"; the intervals cover: {table.covers}"
     say(printable(f"{' x '.join(table.by) or 'all rows'}, {guarantee}{covers}"))
     # More than one statistic beside the counts is too wide for a terminal: each has a table of its own.
@@ -249,6 +324,44 @@ def _print_rows(table: Table, file: Path, guarantee: str) -> None:
         say("(no cell has a noisy count at or above the threshold)")
 
 
+def _print_wide(table: Table, file: Path, guarantee: str) -> None:
+    """Print the counts and statistics of a table without their intervals, in wide form."""
+    from ggdp.tables.output_files import wide_form
+
+    shown = wide_form(table)
+    names = [name for name in shown.column_names if not name.startswith(("lower ", "upper ", "noisy_count "))]
+    ends = tuple(f"{one.name}_{end} " for one in table.statistics for end in ("lower", "upper"))
+    names = [name for name in names if not name.startswith(ends)] if ends else names
+    rows = [tuple("" if row[name] is None else row[name] for name in names) for row in shown.to_pylist()]
+    say(printable(f"{' x '.join(table.by)}, {guarantee}; the intervals are in {file}"))
+    print_table("", rows[:SHOWN_ROWS], header=tuple(names))
+    if len(rows) > SHOWN_ROWS:
+        say(f"({len(rows) - SHOWN_ROWS:,} more in {file})")
+
+
+def _print_text(text: TextCheck | None) -> None:
+    if text is None:
+        return
+    rows = [("records", f"{text.records:,}"), (f"text that is not valid {text.encoding}", _rows(text.invalid))]
+    if text.not_objects is None:
+        rows.append(("with more fields than the header", _rows(text.surplus)))
+        rows.append(("line ends inside records, blank lines", f"{text.further_lines:,}"))
+    else:
+        rows.append(("not JSON objects", _rows(text.not_objects)))
+    rows.append(("with line ends inside", _rows(text.with_line_ends)))
+    print_table("file", [*rows, *(("advice", advice) for advice in text.advice)])
+
+
+def _seen_row(column: SeenColumn) -> tuple[str, ...]:
+    share = f"{column.nulls / column.rows:.1%}" if column.rows else ""
+    different = "not counted" if column.distinct is None else f"{column.distinct:,}"
+    return column.name, column.reads_as, share, different, _forms(column.forms)
+
+
+def _forms(forms: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{form!r} ({_rows(rows)})" for form, rows in forms)
+
+
 def _print_column(column: ColumnCheck) -> None:
     rows: list[tuple[str, str]] = [("nulls", _rows(column.nulls))]
     if column.declared == "open":
@@ -260,6 +373,8 @@ def _print_column(column: ColumnCheck) -> None:
     if column.declared == "bins" and column.unmatched:
         rows.append(("not a number or date", _rows(column.unparsable)))
         rows.append(("outside the edges", _rows(column.unmatched - column.unparsable)))
+        if column.forms:
+            rows.append(("no number or date: these look like (d: digit, a: letter)", _forms(column.forms)))
     if column.most_frequent:
         said = ", ".join(f"{printable(value)!r} ({count:,})" for value, count in column.most_frequent)
         rows.append(("most frequent of these", said))
@@ -282,7 +397,7 @@ def _print_units(units: UnitCheck) -> None:
             (f"{most:,}", f"{kept:.2%}", f"{units_cut:,}", f"{cut:,.1f}", f"{error:,}")
             for most, kept, cut, units_cut, error in (choice.values() for choice in table["choices"])
         ]
-        say(f"what each --max-cells would cut, and its noise (pure, at epsilon = {units.epsilon:g}):")
+        say(f"what each --max-cells would cut, and its noise (for this request, pure, at epsilon = {units.epsilon:g}):")
         header = ("--max-cells", "pairs of unit and cell kept", "units cut", "cut from a cell, on average")
         print_table("", rows, header=(*header, "plus-minus at 95%"))
         say(

@@ -29,10 +29,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from attrs import field, frozen
+from attrs import field, fields, frozen
 
 from ggdp import _validate
 from ggdp.domain import periods
+from ggdp.domain.text_values import Rewriting, TextValues
 from ggdp.domain.value_range import ValueRange
 from ggdp.errors import ArgumentError
 from ggdp.privacy.grid import LARGEST, LEAST
@@ -106,7 +107,10 @@ def _check_levels(name: str, levels: object) -> tuple[Level, ...]:
     """Return levels: all of one type, different from one another."""
     said = f"levels of {name!r}"
     if not isinstance(levels, list | tuple | range):
-        expected = "must be a list written by hand; the values found in a column of data are not a public domain"
+        expected = (
+            'must be a list written by hand, such as levels=["no", "yes"]; the values found in a column of data are '
+            "not a public domain, they can reveal who is there. Take them from a code book, or declare none, with delta"
+        )
         raise ArgumentError(said, type(levels).__name__, expected)
     found = _validate.non_empty(**{said: levels})
     if not set(map(type, found)) <= {str, int, bool, date}:
@@ -211,6 +215,8 @@ class Column:
         The public range of the numbers in the column, for statistics. Values outside are clamped to it.
     step : number, optional
         With `range`: the step that values are rounded to (`ggdp.domain.value_range.ValueRange`).
+    decimal, thousands, date_format, null_values : optional
+        How the text of this column is read, if not as that of others (`ggdp.domain.text_values`).
 
     Attributes
     ----------
@@ -221,6 +227,8 @@ class Column:
         The codes of what is not declared, and of nulls; None if they are not counted.
     values_in : ValueRange or None
         The range of its numbers; None if none is declared.
+    text : TextValues
+        How its text is read.
 
     Examples
     --------
@@ -247,6 +255,7 @@ class Column:
     # Labels that were declared, or are names of periods.
     given_labels: tuple[str, ...] | None = field(repr=False)
     _every: str | None = field(repr=False, eq=False)
+    text: TextValues = field(repr=False)
 
     def __init__(
         self,
@@ -259,6 +268,10 @@ class Column:
         missing: str | None = None,
         range: object = None,  # noqa: A002 - as domain files call it
         step: object = None,
+        decimal: str | None = None,
+        thousands: str | None = None,
+        date_format: str | None = None,
+        null_values: Sequence[str] | None = None,
     ) -> None:
         if not isinstance(name, str) or not name:
             raise ArgumentError("name", name, "the name of a column must be text")
@@ -276,6 +289,12 @@ class Column:
             range = ValueRange(range[0], range[1], step, name=f"range of {name!r}")  # noqa: A001
         found = None if levels is None else _check_levels(name, levels)
         ends = None if edges is None else _check_edges(name, edges)
+        given: dict[str, Any] = {"decimal": decimal, "thousands": thousands}
+        given |= {"date_format": date_format, "null_values": null_values}
+        try:
+            text = TextValues(**given)
+        except ArgumentError as wrong:
+            raise type(wrong)(f"{wrong.argument} of {name!r}", wrong.value, wrong.expected) from None
         self.__attrs_init__(
             name=name,
             levels=found,
@@ -285,6 +304,7 @@ class Column:
             values_in=range,
             given_labels=named if labels is None else _check_labels(name, labels, found, ends),
             every=every if labels is None else None,
+            text=text,
         )
 
     @cached_property
@@ -322,6 +342,27 @@ class Column:
     def dated(self) -> bool:
         """Whether the declared bins are of dates and times."""
         return any(isinstance(edge, date) for edge in self.edges or ())
+
+    @cached_property
+    def rewriting(self) -> Rewriting | None:
+        """How text is rewritten before it is compared with what is declared; None if it is not."""
+        if self.kind == "date" or self.dated:
+            return self.text.time
+        return self.text.number if self.kind in ("integer", "bins") else None
+
+    def read_as(self, others: TextValues) -> Column:
+        """Return the column with what else is declared of the text of all columns."""
+        text = self.text.over(others)
+        if self.kind == "date" and "%H" in (text.date_format or ""):
+            what = f"has a time of day, but the levels of {self.name!r} are dates: declare edges of dates or times"
+            raise ArgumentError("date_format", text.date_format, what)
+        text.number  # noqa: B018 - raises if two marks are the same
+        if text == self.text:
+            return self
+        made = object.__new__(Column)
+        kept: dict[str, Any] = {str(part.alias): getattr(self, part.name) for part in fields(Column)}
+        made.__attrs_init__(**kept | {"text": text})
+        return made
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -369,6 +410,7 @@ class Column:
             "range": self.values_in,
             "other": self.other,
             "missing": self.missing,
+            **self.text.declared,
         }
 
     def to_dict(self) -> dict[str, Any]:

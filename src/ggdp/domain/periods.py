@@ -13,11 +13,10 @@ every       a label      begins with
 "year"      2024         the 1st of January
 ==========  ===========  =====================================
 
-Claim. Of two ISO 8601 texts of times, yyyy-mm-dd with perhaps " hh:mm", ":ss" and a fraction, the value v is at or
-after the edge e if and only if v >= s as text, where s is the shortest text of e. Proof: both are written with digits
-of fixed width, the largest unit first, so the first difference decides. If there is none, one text is the beginning of
-the other. If s is the beginning of v, then v is e or later. If v is the beginning of s and shorter, then s has a part
-that v leaves out, which is not 0 since s is the shortest text; so v is before e, as it is as text.
+Text of ISO 8601 with a zone after the time is its UTC instant; a time without one is taken as UTC.
+
+Claim. Text is at or after an edge if and only if its microseconds since 1970, rounded down, are at or above those of
+the edge. Proof: an edge is a whole number of microseconds, and what is rounded off is less than one.
 """
 
 from __future__ import annotations
@@ -33,14 +32,15 @@ from ggdp.errors import ArgumentError
 Edge: TypeAlias = "float | date"
 
 EVERY = ("day", "week", "month", "quarter", "year")
-# Text that is a time: a day of the calendar, perhaps with an hour. It is compared with a space instead of the T.
+# Text that is a time: a day of the calendar, perhaps with an hour, and a zone after that.
 _SHORT = r"(0[469]|11)-(0[1-9]|[12][0-9]|30)"
 _LONG = r"(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])"
 _YEAR = r"([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
 _OF_FOUR = r"(0[48]|[2468][048]|[13579][26])"
 _LEAP = rf"([0-9]{{2}}{_OF_FOUR}|{_OF_FOUR}00)"
 _DAY = rf"({_YEAR}-({_LONG}|{_SHORT}|02-(0[1-9]|1[0-9]|2[0-8]))|{_LEAP}-02-29)"
-ISO = rf"{_DAY}([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{{1,9}})?)?)?"
+ZONE = r"(Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)"
+ISO = rf"{_DAY}([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{{1,9}})?)?{ZONE}?)?"
 
 _ISO = re.compile(ISO)
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - times have no zone
@@ -55,6 +55,10 @@ def instant(edge: Edge) -> float:
         return edge
     time = edge if isinstance(edge, datetime) else datetime(edge.year, edge.month, edge.day)  # noqa: DTZ001
     return (time - _EPOCH) // _MICROSECOND
+
+
+# The first and the last microsecond of the calendar.
+FIRST, LAST = (int(instant(time)) for time in (datetime.min, datetime.max))  # noqa: DTZ901
 
 
 def time_text(edge: Edge) -> str:
@@ -96,9 +100,14 @@ def instant_of_value(value: Any) -> int | None:  # noqa: ANN401 - a Python value
     if isinstance(value, str):
         if not _ISO.fullmatch(value):
             return None
-        day, _, clock = value.replace("T", " ").partition(" ")
+        day, _, rest = value.replace("T", " ").partition(" ")
+        clock = re.sub("[Z+-].*", "", rest)
         # Edges are whole microseconds: what is beyond the sixth digit decides nothing.
-        value = datetime.fromisoformat(f"{day} {clock[:15]}" if clock else day)
+        time = instant(datetime.fromisoformat(f"{day} {clock[:15]}" if clock else day))
+        digits = re.sub("[^0-9]", "", rest[len(clock) :]).ljust(4, "0")
+        ahead = (int(digits[:2]) * 60 + int(digits[2:])) * 60_000_000
+        time += ahead if "-" in rest else -ahead
+        return int(time) if FIRST <= time <= LAST else None
     if not isinstance(value, date):
         return None
     if not isinstance(value, datetime):

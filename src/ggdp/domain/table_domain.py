@@ -26,6 +26,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -34,6 +35,7 @@ from attrs import field, frozen
 from ggdp import _validate
 from ggdp._files import read_toml
 from ggdp.domain.column import Column
+from ggdp.domain.text_values import KEYS
 from ggdp.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ _MOST_STATES = 20_000
 
 # Beyond it cells could not be numbered by 64-bit integers, nor false ones be drawn exactly.
 MOST_CELLS = 10**18
-_KEYS = ("levels", "edges", "labels", "other", "missing", "range", "step")
+_KEYS = ("levels", "edges", "labels", "other", "missing", "range", "step", *KEYS)
 
 
 @frozen(init=False, repr=False)
@@ -61,9 +63,13 @@ class Domain:
     ----------
     columns : mapping of str to levels, or sequence of Column
         For each column a list of its levels; a mapping with `levels` or `edges`, and perhaps `labels`,
-        `other` and `missing`, and for statistics of the column `range` and `step`; or a `Column`.
+        `other` and `missing`, and for statistics of the column `range` and `step`; and how its text is read:
+        `decimal`, `thousands`, `date_format` and `null_values`; or a `Column`.
     impossible : sequence of mapping, optional
         Cells that cannot occur. Each mapping gives a level for some columns, and means every combination of the others.
+    possible : sequence of mapping, optional
+        The only combinations of levels of some columns that can occur: each mapping gives a level for each of the same
+        columns. The others are impossible; up to 500 of them.
 
     Examples
     --------
@@ -84,7 +90,10 @@ class Domain:
     _by_name: dict[str, Column] = field(eq=False)
 
     def __init__(
-        self, columns: Mapping[str, Any] | Iterable[Column], impossible: Iterable[Mapping[str, Any]] = ()
+        self,
+        columns: Mapping[str, Any] | Iterable[Column],
+        impossible: Iterable[Mapping[str, Any]] = (),
+        possible: Iterable[Mapping[str, Any]] = (),
     ) -> None:
         if isinstance(columns, Mapping):
             found = tuple(_column(name, declared) for name, declared in columns.items())
@@ -98,15 +107,17 @@ class Domain:
         by_name = {column.name: column for column in found}
         if len(by_name) < len(found):
             raise ArgumentError("domain", [column.name for column in found], "declares a column twice")
-        self.__attrs_init__(columns=found, patterns=_check_patterns(found, impossible), by_name=by_name)
+        patterns = dict.fromkeys([*_check_patterns(found, impossible), *_others(found, possible)])
+        self.__attrs_init__(columns=found, patterns=tuple(patterns), by_name=by_name)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Domain:
         r"""Return the domain of a TOML file.
 
         It has a section ``[columns.NAME]`` for each column, with `levels` or `edges`, and perhaps `labels`, `other` and
-        `missing`; for statistics with ``range = [low, high]`` and perhaps `step`. A section ``[[impossible]]`` gives
-        levels that cannot occur together.
+        `missing`; for statistics with ``range = [low, high]`` and perhaps `step`. `decimal`, `thousands`, `date_format`
+        and `null_values` say how its text is read. A section ``[[impossible]]`` gives levels that cannot occur
+        together.
 
         Parameters
         ----------
@@ -122,6 +133,9 @@ class Domain:
         Domain of 3 cells: smokes (3 levels)
         """
         content = read_toml(path, argument="domain")
+        if "not_private_draft" in content:
+            said = "is a draft made from the data, so it is not private: correct every column by the code book, then "
+            raise ArgumentError("domain", str(path), said + "remove the line not_private_draft = true")
         columns = content.get("columns")
         if not isinstance(columns, dict) or not columns or not set(content) <= {"columns", "impossible"}:
             raise ArgumentError(
@@ -314,6 +328,22 @@ class Domain:
         return f"Domain of {cells}: {' x '.join(columns)}"
 
 
+def _others(columns: tuple[Column, ...], possible: object) -> tuple[Pattern, ...]:
+    """Return the combinations of levels of the columns in `possible` that are not listed there."""
+    try:
+        listed = set(_check_patterns(columns, possible))
+    except ArgumentError as refused:
+        raise ArgumentError("possible", refused.value, refused.expected) from None
+    named = {tuple(place for place, _ in pattern) for pattern in listed}
+    if len(named) > 1:
+        raise ArgumentError("possible", f"{len(listed):,} mappings", "must all give a level for the same columns")
+    places = next(iter(named), ())
+    if math.prod(columns[place].size for place in places) - len(listed) > MOST_PATTERNS:
+        raise ArgumentError("possible", f"{len(listed):,} mappings", f"must leave out at most {MOST_PATTERNS:,}")
+    cells = product(*([(place, code) for code in range(columns[place].size)] for place in places))
+    return tuple(cell for cell in cells if listed and cell not in listed)
+
+
 def _check_patterns(columns: tuple[Column, ...], impossible: object) -> tuple[Pattern, ...]:
     """Return what is impossible as codes of columns, each pattern once."""
     if isinstance(impossible, Mapping):
@@ -355,6 +385,6 @@ def _column(name: object, declared: Any) -> Column:  # noqa: ANN401 - whatever w
         raise ArgumentError(f"domain of {name!r}", unknown[0], f"is not known; {meant}known are {', '.join(_KEYS)}")
     if "levels" in declared and "edges" in declared:
         raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have either levels or edges")
-    if not {"levels", "edges", "range"} & set(declared):
+    if not {"levels", "edges", "range", *KEYS} & set(declared):
         raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have either levels or edges, or a range")
     return Column(name=name, **declared)

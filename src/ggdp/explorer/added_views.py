@@ -53,10 +53,13 @@ def added_views() -> list[View]:
 def _view_of(added: AddedView) -> View:
     from htmltools import HTML, TagChild, tags
 
+    from ggdp._records import named_checks
     from ggdp.explorer.settings import choice
     from ggdp.explorer.view import Background, View, choices
 
-    kind = attrs.make_class("Settings", {added.setting: choice(*added.choices)}, frozen=True, kw_only=True)
+    kind = attrs.make_class(
+        "Settings", {added.setting: choice(*added.choices)}, frozen=True, kw_only=True, field_transformer=named_checks
+    )
 
     def inputs(settings: object) -> list[TagChild]:
         return [choices(settings, added.setting, added.label, added.choices), tags.p(added.about, class_="hint")]

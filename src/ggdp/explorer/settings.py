@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 import attrs
 
 from ggdp import _validate
+from ggdp._records import Check
 from ggdp.errors import ArgumentError, GgdpError
 from ggdp.privacy import Guarantee, PureDP
 from ggdp.tables.request import goal_of
@@ -61,10 +62,8 @@ def text(default: str = "", *, longest: int = SHORT) -> Any:  # noqa: ANN401
 
 
 def _field(default: object, check: Callable[[str, Any], Any], **ends: object) -> Any:  # noqa: ANN401
-    def convert(value: object, field: attrs.Attribute[Any]) -> object:
-        return check(field.name, value)
-
-    return attrs.field(default=default, converter=attrs.Converter(convert, takes_field=True), metadata=ends)
+    converter = Check(lambda **named: check(*next(iter(named.items()))), object(), {})
+    return attrs.field(default=default, converter=converter, metadata=ends)
 
 
 def from_address(kind: type[_T], parameters: Mapping[str, str]) -> _T:

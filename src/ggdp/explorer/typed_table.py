@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from attrs import frozen
 from shiny import reactive
 
-from ggdp._records import options
+from ggdp._records import frozen, options
 from ggdp.cli.flags import CHECK, RELEASE, arguments_of
 from ggdp.errors import ArgumentError, PrivacyWarning
 from ggdp.explorer import settings as fields

@@ -17,7 +17,7 @@ from typing import Any
 
 from ggdp._rounding import exact_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.privacy import ApproxDP, PureDP
+from ggdp.privacy import ApproxDP, Guarantee, PureDP
 
 PLACES = 40
 _UNITS = 10**PLACES
@@ -97,7 +97,7 @@ class Budget:
     delta: Amount
 
     @classmethod
-    def of(cls, guarantee: PureDP | ApproxDP, *, argument: str = "budget") -> Budget:
+    def of(cls, guarantee: Guarantee, *, argument: str = "budget") -> Budget:
         """Return the budget of a guarantee, read as the decimals that were typed. Rounding: down."""
         if not isinstance(guarantee, PureDP | ApproxDP):
             raise ArgumentTypeError(argument, guarantee, "must be PureDP(epsilon) or ApproxDP(epsilon, delta)")

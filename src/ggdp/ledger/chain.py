@@ -155,6 +155,8 @@ class Entry:
         The SHA-256 of each published file, by its name; None while none is recorded.
     hash : str
         The hash of its record.
+    once : str, optional
+        The key that it was charged with, which charges nothing again.
     """
 
     ledger: str
@@ -165,6 +167,7 @@ class Entry:
     charge: dict[str, Any]
     files: dict[str, str] | None = None
     hash: str = ""
+    once: str | None = None
 
     @property
     def guarantee(self) -> Guarantee:
@@ -195,6 +198,7 @@ class Entry:
             charge=content["charge"],
             files=files,
             hash=record.hash,
+            once=content.get("once"),
         )
 
 

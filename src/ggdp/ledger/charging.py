@@ -210,6 +210,34 @@ def require_apart_from_ledger(ledger: Ledger | str | os.PathLike[str] | None, **
                 raise ArgumentError(argument, str(file), "is the file of the ledger; name another file")
 
 
+def charged_before(
+    ledger: Ledger | str | os.PathLike[str] | None, release: Chargeable, once: str
+) -> tuple[Entry, dict[str, str]] | None:
+    """Return the entry that a key has charged, with the digests of its files; None if it has charged nothing.
+
+    A key stands for one request: it is refused with another one, and after a run that was interrupted between the
+    charge and the record of its files, since its noise must not be drawn again.
+    """
+    if ledger is None:
+        raise ArgumentError("once", once, Message("needs {ledger}, which records the key"))
+    from ggdp.ledger.ledger import ledger_of
+
+    entry = ledger_of(ledger).charged_once(once)
+    if entry is None:
+        return None
+    if entry.request.request != release.charge_request().request:
+        said = f"has charged entry {entry.number} for another request; choose a key of its own for each release"
+        raise ArgumentError("once", once, said)
+    if entry.files is None:
+        said = (
+            f"has charged entry {entry.number} at {entry.time}, but no files were recorded: that run goes on, or was "
+            "interrupted. The charge stays, and nothing is drawn again with this key; if that run has ended, use a "
+            "new key, which charges again"
+        )
+        raise ArgumentError("once", once, said)
+    return entry, entry.files
+
+
 class PendingCharge:
     """The charge of one release, which is made inside a ``with`` block; without a ledger nothing is charged.
 
@@ -226,6 +254,7 @@ class PendingCharge:
         *,
         analyst: str | None,
         source: Source,
+        once: str | None = None,
     ) -> None:
         self.ledger: Ledger | None = None
         self._entry: Entry | None = None
@@ -241,7 +270,7 @@ class PendingCharge:
             raise ArgumentError("source", type(source).__name__, expected)
         from ggdp.ledger.ledger import ledger_of
 
-        self.ledger, self._analyst = ledger_of(ledger), analyst
+        self.ledger, self._analyst, self._once = ledger_of(ledger), analyst, once
         self._request = release.charge_request()
 
     def __enter__(self) -> Self:
@@ -261,7 +290,7 @@ class PendingCharge:
         """Charge the release, durably, and return how its manifest names the entry."""
         if self.ledger is None:
             return None
-        self._entry = self.ledger.charge(self._request, self._analyst)
+        self._entry = self.ledger.charge(self._request, self._analyst, once=self._once)
         return self._entry.reference
 
     def published(self, files: Mapping[str, str]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ggdp import _validate
 from ggdp.accounting.composition import MOST_TIMES
-from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, LedgerError, TamperingError
+from ggdp.errors import ArgumentError, ArgumentTypeError, BudgetExceededError, LedgerError, Message, TamperingError
 from ggdp.ledger.accounting import (
     BudgetWithCaps,
     Charge,
@@ -32,8 +32,8 @@ from ggdp.ledger.budgets import Balance, Budget
 from ggdp.ledger.chain import FORMAT, Entry, Head, LedgerTerms, Record, plain, require_chain, require_head
 from ggdp.ledger.charging import Asked, ChargeRequest, canonical, charge_request_of, parsed
 from ggdp.ledger.store import Rows, Store
-from ggdp.privacy import ApproxDP, Neighbours, PureDP
-from ggdp.privacy.guarantees import validated_neighbours
+from ggdp.privacy import Guarantee, Neighbours
+from ggdp.privacy.guarantees import as_goal, validated_neighbours
 
 
 def now() -> str:
@@ -186,12 +186,14 @@ class Ledger:
     def create(
         cls,
         url: str | os.PathLike[str],
-        budget: PureDP | ApproxDP,
+        budget: Guarantee | float | None = None,
         *,
+        epsilon: float | None = None,
+        delta: float | None = None,
         accounting: str = "sum",
         neighbours: Neighbours = "add-remove",
         unit: str = "person",
-        analysts: Mapping[str, PureDP | ApproxDP] | None = None,
+        analysts: Mapping[str, Guarantee | float] | None = None,
     ) -> Ledger:
         """Make a new ledger; an existing file or ledger is never replaced.
 
@@ -199,8 +201,10 @@ class Ledger:
         ----------
         url : str or path
             The path of an SQLite file that does not exist, or ``postgresql://USER@HOST/DATABASE``.
-        budget : PureDP or ApproxDP
-            What all releases together may cost, read as the decimals that were typed.
+        budget : PureDP, ApproxDP or float
+            What all releases together may cost, read as the decimals that were typed; a number is an epsilon.
+        epsilon, delta : float, optional
+            In place of `budget`: pure DP, or with `delta` approximate DP.
         accounting : {"sum", "renyi", "reserved"}, default "sum"
             How costs add up: sums of epsilon and delta; Renyi divergences; laws of noise reserved before first use.
         neighbours : {"add-remove", "replace-one"}, default "add-remove"
@@ -208,7 +212,7 @@ class Ledger:
         unit : str, default "person"
             Who is protected. A release that names its units (`unit_name`) must use the same words; one that does not
             must take the same for one unit as earlier releases, such as a row.
-        analysts : mapping of str to PureDP or ApproxDP, optional
+        analysts : mapping of str to PureDP, ApproxDP or float, optional
             Caps of single analysts, under the common budget. Each release must then name one of them.
 
         Examples
@@ -219,13 +223,16 @@ class Ledger:
         >>> print(ledger.remaining("ana"))
         epsilon = 1, delta = 1e-06
         """
+        budget = as_goal(budget, epsilon, delta, argument="budget")
         kind, total = validated_accounting(accounting), Budget.of(budget)
         analysts = analysts or {}
         if not isinstance(analysts, Mapping):
             raise ArgumentTypeError("analysts", type(analysts).__name__, "must be a mapping of names to guarantees")
         for name in analysts:
             _validate.words(analysts=name)
-        caps = {name: Budget.of(cap, argument="analysts") for name, cap in analysts.items()}
+        caps = {
+            name: Budget.of(as_goal(cap, argument="analysts"), argument="analysts") for name, cap in analysts.items()
+        }
         for name, cap in caps.items():
             # Where laws are reserved, caps are sums, which may be above the total that is proved of all laws together.
             if kind != "reserved" and not total.holds(cap):
@@ -422,7 +429,18 @@ class Ledger:
         writer.writerows(asdict(record) for record in self.records())
         return text.getvalue()
 
-    def charge(self, request: Asked, analyst: str | None = None) -> Entry:
+    def charged_once(self, key: str) -> Entry | None:
+        """Return the entry that was charged with a key (`once` of a release), with its files; None if there is none."""
+        _validate.words(once=key)
+        with self._reading() as present:
+            record = present.rows.charged_once(key)
+            if record is None:
+                return None
+            published = present.rows.find(kind="publication", entry=record.entry)
+        files = None if published is None else parsed(published.content)["files"]
+        return Entry.of(self.identity, record, files)
+
+    def charge(self, request: Asked, analyst: str | None = None, *, once: str | None = None) -> Entry:
         """Charge a release, before any of its data are read. When this returns, the charge is on disk.
 
         Parameters
@@ -431,22 +449,31 @@ class Ledger:
             What will be released.
         analyst : str, optional
             Who asks; one of those with a cap, if there are any.
+        once : str, optional
+            A key that charges once: with the key of an earlier entry nothing is charged.
 
         Raises
         ------
         BudgetExceededError
             If it does not fit; nothing was charged. The error depends on requests alone, never on data.
         LedgerError
-            If the neighbours, the unit or the analyst are others, or the ledger cannot be written.
+            If the neighbours, the unit or the analyst are others, the key has charged an entry already, or the ledger
+            cannot be written.
 
         Notes
         -----
         It takes as long for the 10,000th entry as for the first. There is no refund.
         """
         asked, charge = self._cost(request, analyst)
+        if once is not None:
+            _validate.words(once=once)
         with self._writing() as present:
+            if once is not None and (earlier := present.rows.charged_once(once)) is not None:
+                words = "{once} {key!r} has charged entry {entry} already, perhaps in a run that goes on now: nothing "
+                words += "was charged or drawn again; wait for that run, then try again"
+                raise LedgerError(Message(words, key=once, entry=earlier.entry))
             state = present.charge(asked, charge, analyst)
-            content = {**asked.to_dict(), "charge": charge}
+            content = {**asked.to_dict(), "charge": charge, **({} if once is None else {"once": once})}
             record = present.append("charge", state, content, entry=state.entries, analyst=analyst)
         return Entry.of(self.identity, record)
 

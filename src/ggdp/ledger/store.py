@@ -41,6 +41,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError, LedgerError, MissingExtraError, TamperingError, install_hint
 from ggdp.ledger.chain import Head, LedgerTerms, Record
+from ggdp.ledger.charging import canonical, parsed
 
 # The identifier of the newest migration (`ggdp.ledger.migrations`), and the table that Alembic keeps it in.
 SCHEMA = "0001"
@@ -214,6 +215,16 @@ class Rows:
         """Return the record with these columns: its number, or its kind and entry."""
         row = self.connection.execute(sa.select(records).filter_by(**columns)).one_or_none()
         return None if row is None else Record(**row._mapping)
+
+    def charged_once(self, key: str) -> Record | None:
+        """Return the record of the charge that was made with a key."""
+        pair = canonical({"once": key})[1:-1]
+        holds = records.c.content.contains(pair, autoescape=True)
+        for row in self.connection.execute(sa.select(records).where(records.c.kind == "charge", holds)):
+            # What is asked for may hold the same text somewhere else.
+            if parsed((found := Record(**row._mapping)).content).get("once") == key:
+                return found
+        return None
 
     def __iter__(self) -> Iterator[Record]:
         """Yield all records by their numbers."""

@@ -44,7 +44,7 @@ from ggdp.noise.entropy import Source, checked_source, is_private
 from ggdp.noise.selection import MOST_CANDIDATES, MOST_RATE, Weights, select_candidate
 from ggdp.privacy import PureDP
 from ggdp.privacy.grid import exact_numbers, refused
-from ggdp.privacy.guarantees import Neighbours, validated_neighbours
+from ggdp.privacy.guarantees import Neighbours, as_goal, validated_neighbours
 from ggdp.releases.mechanism_record import SelectionRecord
 from ggdp.releases.release import Release, charge_of, charged_to, make_release
 
@@ -128,11 +128,12 @@ def finite_numbers(utilities: list[Any] | tuple[Any, ...] | NDArray[Any]) -> NDA
     return numbers
 
 
-def pure(goal: PureDP) -> PureDP:
-    """Return a goal of pure DP."""
-    if not isinstance(goal, PureDP):
+def pure(goal: PureDP | float) -> PureDP:
+    """Return a goal of pure DP, perhaps given as its epsilon."""
+    found = as_goal(goal)
+    if not isinstance(found, PureDP):
         raise ArgumentTypeError("goal", goal, "must be PureDP")
-    return goal
+    return found
 
 
 def _covering(sensitivity: float) -> float:
@@ -145,7 +146,7 @@ class ExponentialMechanism:
 
     Parameters
     ----------
-    goal : PureDP
+    goal : PureDP or float
         The epsilon to keep.
     sensitivity : float
         The most that one person moves the utility of any candidate. A number that a float does not hold is rounded up.

@@ -42,6 +42,7 @@ from ggdp.calibration.search import passing_end, passing_from
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, SearchError, UnattainableError, UnprovedError
 from ggdp.planning.error_measures import Measure, MeasureName, Outside, noise_outside, validate_measure
 from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
+from ggdp.privacy.guarantees import as_goal
 from ggdp.proofs.noise_law import NoiseLaw, Support
 from ggdp.proofs.one_coordinate import IntegerShiftDelta
 from ggdp.proofs.several_coordinates import AbsoluteSumDelta, CornerDelta
@@ -154,6 +155,7 @@ class Plan:
             "best": self.best.to_dict(),
             "alternatives": [choice.to_dict() for choice in self.alternatives],
             "outside": [asdict(other) for other in self.outside],
+            "gain": "each gain is the error of a choice divided by the error of the best; above 1 it is worse",
             "measure": self.measure.name,
             "level": self.measure.level,
             "cells": self.measure.cells,
@@ -480,10 +482,11 @@ MOST_WORK, SEARCH_WORK = 6e6, 3e6
 
 
 def plan(
-    goal: Guarantee | None,
-    sensitivity: Sensitivity,
+    goal: Guarantee | float | None = None,
+    sensitivity: Sensitivity | None = None,
     measure: MeasureName = "rmse",
     *,
+    epsilon: float | None = None,
     plus_minus: float | None = None,
     delta: float | None = None,
     level: float = 0.95,
@@ -496,18 +499,20 @@ def plan(
 
     Parameters
     ----------
-    goal : PureDP, ProbabilisticDP or ApproxDP
-        What must be promised; None with `plus_minus`.
+    goal : PureDP, ProbabilisticDP, ApproxDP or float
+        What must be promised; a number is the epsilon of pure DP. None with `plus_minus`.
     sensitivity : Sensitivity
         How far one person can move the query.
     measure : {"rmse", "mean-abs", "quantile", "max"}, default "rmse"
         What to minimise: root mean square error, mean absolute error, a quantile of the absolute error, or the expected
         largest absolute error over the cells of the query.
+    epsilon : float, optional
+        In place of `goal`: pure DP, or with `delta` approximate DP.
     plus_minus : float, optional
         The half-width that an interval of this `level` may have: the smallest epsilon with it is then looked for, for
         pure DP, or for approximate DP with the `delta` that is given; `measure` is "quantile", and `cells` is not used.
     delta : float, optional
-        The delta of the goal that is looked for, with `plus_minus`.
+        The delta of the goal, with `epsilon`; of the one that is looked for, with `plus_minus`.
     level : float, default 0.95
         Level of the quantile.
     cells : int, optional
@@ -566,19 +571,18 @@ def plan(
     if not isinstance(sensitivity, Sensitivity):
         raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
     number = _validate.integer(releases=releases, at_least=1)
-    if number > 1 and goal is not None and goal.notion == "probabilistic":
-        raise ArgumentError("goal", str(goal), "several releases keep approximate DP together; use ApproxDP")
     if plus_minus is not None:
+        if epsilon is not None:
+            raise ArgumentError("epsilon", epsilon, "is what plus_minus looks for; leave it out")
         for name, value, unused in (("measure", measure, "rmse"), ("cells", cells, None), ("releases", number, 1)):
             if value != unused and (name, value) != ("measure", "quantile"):
                 expected = "is not used with plus_minus, whose measure is the quantile; leave it out"
                 raise ArgumentError(name, value, expected)
         within_width = partial(_plan_for_half_width, goal, sensitivity, support, plus_minus, delta, level, progress)
         return within(MOST_WORK, within_width)
-    if delta is not None:
-        raise ArgumentError("delta", delta, "goes with plus_minus; otherwise it is part of the goal")
-    if goal is None:
-        raise ArgumentError("goal", goal, "must be PureDP, ProbabilisticDP or ApproxDP, or give plus_minus")
+    goal = as_goal(goal, epsilon, delta)
+    if number > 1 and goal.notion == "probabilistic":
+        raise ArgumentError("goal", str(goal), "several releases keep approximate DP together; use ApproxDP")
     sought = validate_measure(measure, level, cells, sensitivity)
     notes = []
     if sought.cells is not None and cells is None and not sensitivity.has_fixed_dimension:
@@ -651,7 +655,7 @@ def estimated_best(goal: Guarantee, sensitivity: Sensitivity) -> Trial | None:
 
 
 def _plan_for_half_width(
-    goal: Guarantee | None,
+    goal: Guarantee | float | None,
     sensitivity: Sensitivity,
     support: Support,
     plus_minus: float,

@@ -176,10 +176,10 @@ def plot_table(
     >>> release = ggdp.release_table(people, by="smokes", goal=ggdp.PureDP(1.0), domain=levels)
     >>> figure = plot_table(release)
     >>> print(figure.get_suptitle())
-    Count of rows by smokes
+    Noisy count of rows by smokes
     1-DP under add-remove neighbours
     >>> figure.axes[0].get_xlabel()
-    'count of rows, with its 95% interval'
+    'noisy count of rows, with its 95% interval'
     """
     style.required(TableRelease, release=release)
     number = _validate.integer(table=table, at_least=0)
@@ -194,7 +194,7 @@ def plot_table(
     counts = column == "count"
     if counts:
         unit = unit if unit is not None else words.counted(release.request)
-        what = f"count of {style.one_line(style.required(str, unit=unit))}"
+        what = f"noisy count of {style.one_line(style.required(str, unit=unit))}"
         values, lower, upper = (ends.astype(np.float64) for ends in (shown.count, shown.lower, shown.upper))
     else:
         # "mean age" for mean_age, "0.5 quantile of age" for quantile_age_0.5.
@@ -219,7 +219,7 @@ def plot_table(
     else:
         numbers = [f"{count:,}" for count in shown.count.tolist()]
         if not counts:
-            numbers = [shown_estimate(row, column)[0] for row in shown.to_arrow().to_pylist()]
+            numbers = [shown_estimate(row, column, shown.digits)[0] for row in shown.to_arrow().to_pylist()]
         figure = _bars(drawn, shown, said, list(map(intervals.with_minus, numbers)))
     return style.in_fonts(figure)
 

@@ -23,10 +23,12 @@ read over outputs, not over sets).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, cast, get_args
 
 from ggdp import _validate
 from ggdp._rounding import rounded_up_text
+from ggdp.errors import ArgumentError, ArgumentTypeError
 
 Neighbours: TypeAlias = Literal["add-remove", "replace-one"]
 
@@ -225,3 +227,30 @@ class ApproxDP(_WithDelta):
 
 
 Guarantee: TypeAlias = PureDP | ProbabilisticDP | ApproxDP
+
+
+def as_goal(
+    goal: Guarantee | float | None, epsilon: float | None = None, delta: float | None = None, *, argument: str = "goal"
+) -> Guarantee:
+    """Return a goal that is given as itself, as the epsilon of pure DP, or by `epsilon` and perhaps `delta`.
+
+    Examples
+    --------
+    >>> as_goal(1.0)
+    PureDP(epsilon=1.0, neighbours=None)
+    >>> as_goal(None, epsilon=1.0, delta=1e-6)
+    ApproxDP(epsilon=1.0, delta=1e-06, neighbours=None)
+    """
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        if value is not None and goal is not None:
+            raise ArgumentError(name, value, f"is part of `{argument}`, which is given too; give one of them")
+    if epsilon is not None:
+        return PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
+    if delta is not None:
+        raise ArgumentError("delta", delta, "needs `epsilon`")
+    if isinstance(goal, Real) and not isinstance(goal, bool):
+        return PureDP(_validate.positive(**{argument: goal}))
+    if not isinstance(goal, Guarantee):
+        said = "must be a goal, such as PureDP(1.0) or ApproxDP(1.0, 1e-6), or give `epsilon`, perhaps with `delta`"
+        raise ArgumentTypeError(argument, goal, said)
+    return goal

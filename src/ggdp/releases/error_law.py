@@ -84,12 +84,12 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from attrs import field, frozen
+from attrs import field
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from ggdp import _validate
-from ggdp._records import checked
+from ggdp._records import checked, frozen
 from ggdp._rounding import rounded_up
 from ggdp.errors import ArgumentError
 from ggdp.noise.bounded_law import BoundedIntegerErrors, running_sums, weights
@@ -105,6 +105,8 @@ _DEPTH = 80.0
 _MOST_BLOCKS = 1 << 20
 _MARGIN = 1e-11
 _MANY = 16
+# Of probabilities that come from a Fourier transform: how far they are off at most, and the least that is told by them.
+_FOURIER, _LEAST_MISS = 1e-12, 1e-9
 # Floats hold every integer up to the first, and every half below the second.
 _EXACT, _HALF_EXACT = 2.0**53, 2.0**52
 
@@ -123,6 +125,29 @@ def simultaneous_half_width(order: float, scale: float, level: float, cells: int
     float level^(1/cells) would have lost them with many cells.
     """
     return least_with_tail(order, scale, lambda: -(arb(level).log() / cells).expm1() / 2, at_least=1) - 1
+
+
+@lru_cache(maxsize=64)
+def difference_half_width(first: tuple[float, float], second: tuple[float, float], level: float) -> int:
+    """Return an h with P(|K - L| <= h) >= level, K and L being independent noises of two orders and scales.
+
+    It is the least one, up to the rounding of floats, which is upwards; where the law of K - L has too many points, or
+    the level is too close to 1 for floats, it is the sum of two half-widths, each of which misses half as often.
+    """
+    miss = 1.0 - _level(level)
+    reach = max(int(scale * _DEPTH ** (1.0 / order)) + 2 for order, scale in (first, second))
+    if reach > _MOST_BLOCKS or miss < _LEAST_MISS:
+        return sum(noise_half_width(order, scale, 1.0 - miss / 2.0) for order, scale in (first, second))
+    size = 1 << (4 * reach + 1).bit_length()
+    distances = np.abs(np.arange(-reach, reach + 1, dtype=np.float64))
+    spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
+    for order, scale in (first, second):
+        terms = weights(order, scale, distances)
+        spectrum *= np.fft.rfft(terms / terms.sum(), size)
+    # P(K - L = 0), and twice P(K - L = d) for d = 1, 2, ..., by symmetry.
+    masses = np.fft.irfft(spectrum, size)[2 * reach : 4 * reach + 1]
+    within = np.cumsum(masses * np.where(np.arange(masses.size) == 0, 1.0, 2.0))
+    return int(np.searchsorted(within, level + _FOURIER))
 
 
 def indices_behind(noisy: Floats, grid: Grid) -> Range:

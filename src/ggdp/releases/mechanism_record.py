@@ -42,11 +42,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from attrs import asdict, evolve, field, frozen
+from attrs import asdict, evolve, field
 from numpy.typing import ArrayLike
 
 from ggdp import _validate
-from ggdp._records import checked
+from ggdp._records import checked, frozen
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError
 from ggdp.privacy import Guarantee, Neighbours

@@ -37,7 +37,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from attrs import Converter, field, frozen
+from attrs import field, frozen
 from attrs.converters import optional
 from flint import arb
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -119,17 +119,15 @@ class Release:
 
     values: NDArray[Any] = field(converter=seal)
     mechanism: MechanismRecord
-    # mypy knows no converters that take the record.
-    noisy: NDArray[Any] = field(
-        default=None,
-        converter=Converter(  # type: ignore[misc, call-overload]
-            lambda noisy, release: release.values if noisy is None else seal(noisy), takes_self=True
-        ),
-    )
+    noisy: NDArray[Any] = field(default=None, converter=optional(seal))
     adjustments: tuple[Adjustment, ...] = ()
     places: NDArray[np.intp] | None = field(default=None, converter=optional(seal))
     guarantee: Guarantee | None = field(init=False, default=None)
     entry: EntryReference | None = field(init=False, default=None)
+
+    def __attrs_post_init__(self) -> None:
+        if self.noisy is None:
+            object.__setattr__(self, "noisy", self.values)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies and unpickled releases are made like any other, so that their arrays are sealed too.

@@ -2,7 +2,7 @@
 
 from ggdp.reports.deployment import Deployment, read_deployment
 from ggdp.reports.nist import PyramidRow
-from ggdp.reports.published import PublishedRelease
+from ggdp.reports.published import PublishedRelease, difference
 from ggdp.reports.sign_off import BudgetFacts, Report, ReportTotal, report
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "PyramidRow",
     "Report",
     "ReportTotal",
+    "difference",
     "read_deployment",
     "report",
 ]

@@ -19,10 +19,13 @@ from ggdp._rounding import rounded_up_text
 from ggdp.accounting.composition import manifest_in, part_of_manifest
 from ggdp.errors import ArgumentError
 from ggdp.proofs.certificate import Certificate
+from ggdp.releases.error_law import difference_half_width
 from ggdp.signatures import Signature, checked_signature
 from ggdp.tables.manifest_checks import in_own_words
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from ggdp.accounting import Part
 
 
@@ -318,6 +321,63 @@ class PublishedRelease:
             return f"{mechanism['name']} among {mechanism['candidates'] - mechanism['excluded']:,} candidates"
         place = "whole numbers" if mechanism["step"] is None else f"multiples of {mechanism['step']:g}"
         return f"{mechanism['name']} noise on {place}, scale {rounded_up_text(mechanism['scale'], 6)}"
+
+
+def difference(
+    first: str | os.PathLike[str], second: str | os.PathLike[str], *, table: int = 0, level: float = 0.95
+) -> pa.Table:
+    """Return how much the counts of a table changed between two releases, with intervals, from the published files.
+
+    Parameters
+    ----------
+    first, second : path
+        The manifests of the earlier and the later release, next to their tables.
+    table : int, default 0
+        Which of their tables is compared.
+    level : float, default 0.95
+        Probability with which each interval covers.
+
+    Returns
+    -------
+    pyarrow.Table
+        The columns of the cells, `difference`, `lower` and `upper`.
+
+    Notes
+    -----
+    Claim: an interval covers the difference of the two counts without noise with a probability of at least `level`.
+    Proof: the difference of the noisy counts is off by the difference of two independent noises, whose law is known
+    (`ggdp.releases.error_law.difference_half_width`). Only released values are used, so this costs no privacy. Where
+    units are counted in fewer cells than they are in, the counts are those of the units that are counted.
+    """
+    releases = [read_release(path) for path in (first, second)]
+    rows, cells = [], []
+    for one in releases:
+        if not 0 <= table < len(one.tables):
+            raise ArgumentError("table", table, f"is no table of {one.path}, which has {len(one.tables)}, from 0 on")
+        found, about = one.tables[table], one.manifest["table"]
+        said = None
+        if about["tables"][table]["regime"] != "declared" or about["request"]["statistics"]:
+            said = "has no table of counts alone that shows every cell; only such tables are compared"
+        elif found.state != "same" or (found.cells or 0) > READ:
+            said = f"needs the file of its table, as it was published (it is {found.state}), of at most {READ:,} cells"
+        elif one.digest == releases[0].digest and one is not releases[0]:
+            said = "is the same release, whose noise is the same; name another one"
+        if said is not None:
+            raise ArgumentError("manifests", one.path, said)
+        rows.append(_rows(Path(one.path).parent / str(found.file)))
+        cells.append([tuple(str(row[name]) for name in found.by) for row in rows[-1]])
+    by = releases[0].tables[table].by
+    if releases[1].tables[table].by != by or cells[0] != cells[1]:
+        said = f"has other cells than {releases[0].path}; compare tables of the same columns and levels"
+        raise ArgumentError("manifests", releases[1].path, said)
+    import pyarrow as pa
+
+    laws = [(float(noise["order"]), float(noise["scale"])) for noise in (one.manifest["mechanism"] for one in releases)]
+    half = difference_half_width(laws[0], laws[1], level)
+    change = [int(later["noisy_count"]) - int(earlier["noisy_count"]) for earlier, later in zip(*rows, strict=True)]
+    keys = {name: list(column) for name, column in zip(by, zip(*cells[0], strict=True), strict=True)}
+    ends = {"lower": [one - half for one in change], "upper": [one + half for one in change]}
+    return pa.table({**keys, "difference": change, **ends})
 
 
 def read_release(path: str | os.PathLike[str], signers: frozenset[bytes] | None = None) -> PublishedRelease:

@@ -27,6 +27,13 @@ and may be units: else one row would decide whether a release succeeds. What doe
 pandas' categories follows from the data as well, so each category is read as a Python value, and one without a text is
 neither key nor unit. Dictionaries of Arrow have the kind of their values, whose type is part of the schema.
 
+**Text as declared** (`ggdp.domain.text_values`). A column may declare words for nulls, marks of numbers and a format of
+dates, and a request declares them for all columns that do not. Words for nulls are compared first, with the text as it
+is, whatever else is declared; those of the column of units are no units. Then text is rewritten: as numbers for integer
+levels, bins of numbers and statistics, as times for levels that are dates and bins of time, and not at all for other
+levels, open columns and units. What is not written as declared is the empty text, which is no number and no time. Of an
+object column, words are compared with canonical texts, and only text is rewritten. Below, text is what is left then.
+
 **Levels.** A value has a *canonical text*, and is the level whose text (`Column.texts`) is equal to it.
 
 - Text as text: the value as it is; no trimming, no folding of case, no normalisation. Nor for dates: yyyy-mm-dd.
@@ -47,14 +54,17 @@ infinite numbers are compared as they are.
 **Bins of time** (`ggdp.domain.periods`). Days stand for their midnight. Time stamps without a zone are compared as they
 are, those with one as their UTC instant, each in its own unit: an edge is rounded up to the unit, which is exact for
 bins that are half-open. Text is yyyy-mm-dd, perhaps with "T" or a space, hh:mm, ":ss" and up to nine digits of a
-fraction; it is compared as text. Python values of an object column are dates, times (with a zone: in UTC) and such
-text. A time that is not in the years 1 to 9999 is `other`, infinite ones of DuckDB included; so are all other values.
+fraction, and then perhaps a zone (Z, +01, +0100, +01:00, up to 23:59): its UTC instant is compared, in microseconds
+rounded down, and text without a zone is UTC. Python values of an object column are dates, times (with a zone: in UTC)
+and such text. A time that is not in the years 1 to 9999 is `other`, infinite ones of DuckDB included; so are all other
+values.
 
 **Nulls** are counted in the `missing` level, what matches nothing in the `other` level, and nowhere if these are not
 declared. An empty field of a CSV file is null, quoted or not. In open columns nulls are not counted.
 
-Claim. Each row has one code or none in every column, and which one depends on that row alone. So it is in one cell of a
-marginal, or in none: this is all that sensitivities need.
+Claim. Each row has one code or none in every column, and which one depends on that row and the declaration alone:
+each step is a function of one value, and text is cast only where a regular expression has found digits. So it is in one
+cell of a marginal, or in none: this is all that sensitivities need.
 
 Claim. A time stamp is a tick, a whole number of its column's unit (a day, s, ms, us, ns), and is at or after an edge
 if and only if it is at or after the ceiling of that edge, the first tick that is not before it. A ceiling after the
@@ -66,16 +76,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
 
 from ggdp.domain import periods
+from ggdp.domain.periods import FIRST, LAST
 from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
     from ggdp.domain.column import Column
+    from ggdp.domain.text_values import Rewriting
     from ggdp.sources.engine import Dialect
 
 
@@ -100,8 +112,8 @@ _HOW_TO_FIX = {
 # `\z` is the end of the text alone; `$` would let a line break pass on some engines.
 _WHOLE, _NUMBER = r"^[+-]?[0-9]+(\.0*)?\z", rf"^{NUMBER}\z"
 _INT64 = 2.0**63
-
-_FIRST, _LAST = (int(periods.instant(time)) for time in (datetime.min, datetime.max))  # noqa: DTZ901
+# From the day before 1 March of year 0.
+_DAYS_TO_1970 = 719_469
 
 # Values as numbers or times, and whether they pass each edge, where the declaration alone does not decide that.
 _Conditions: TypeAlias = "tuple[nw.Expr, list[nw.Expr | bool]]"
@@ -131,6 +143,35 @@ def require_countable(column: Column, kinds: Mapping[str, str]) -> None:
     }.get(said, f"{said} levels")
     how_to_fix = _HOW_TO_FIX.get(kind, "cast the column to text, integers or dates first")
     raise ArgumentError(f"column {column.name!r}", kind, f"cannot be counted as declared ({declared}): {how_to_fix}")
+
+
+def declared_text(text: nw.Expr, nulls: Sequence[str], rewriting: Rewriting | None) -> nw.Expr:
+    """Return text as it is declared to be read: null for words that are nulls, and rewritten.
+
+    Claim. It is what `Rewriting.of` returns of each text, by itself.
+    """
+    text = text.cast(nw.String)
+    known = ~text.is_null() & ~text.is_in(nulls) if nulls else ~text.is_null()
+    if rewriting is None:
+        return nw.when(known).then(text)
+    parts = []
+    for part in rewriting.parts:
+        if isinstance(part, str):
+            parts.append(nw.lit(part))
+            continue
+        left = text
+        for old, new in part.replaced:
+            left = left.str.replace_all(old, new)
+        is_short = left.str.len_chars() < 2
+        parts.append(nw.when(is_short).then(nw.concat_str(nw.lit("0"), left)).otherwise(left) if part.padded else left)
+    is_read = text.str.contains(rf"^({rewriting.pattern})\z")
+    rewritten = nw.when(is_read).then(nw.concat_str(*parts)).otherwise(nw.lit(""))
+    return nw.when(known).then(rewritten)
+
+
+def read_text(text: nw.Expr, column: Column) -> nw.Expr:
+    """Return text, as it is declared to be read, as what bins compare: numbers or times."""
+    return text_as_instant(text.cast(nw.String)) if column.dated else text_as_float(text)
 
 
 def unit_value(value: nw.Expr, kind: str) -> nw.Expr:
@@ -199,8 +240,10 @@ def fill_code(code: nw.Expr, value: nw.Expr, kind: str, column: Column) -> nw.Ex
     return nw.when(is_missing).then(nw.lit(missing)).otherwise(known).cast(nw.Int64)
 
 
-def bin_codes(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr:
-    """Return the codes of values in the bins of a column, `other` and `missing` included."""
+def bin_codes(
+    value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType, dialect: Dialect, found: nw.Expr | None = None
+) -> nw.Expr:
+    """Return the codes of values in the bins of a column, `other` and `missing` included; of text by `read_text`."""
     other = NOWHERE if column.other_code is None else column.other_code
     if kind in ("text", "object") and dtype.is_integer():
         # Python values were binned one by one (`ggdp.sources.dataframes`).
@@ -209,9 +252,9 @@ def bin_codes(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType,
         # No truth is a number, and no number is a time.
         return fill_code(nw.lit(other), value, kind, column)
     if column.dated:
-        read, passed = _times(value, kind, column, dtype, dialect)
+        read, passed = time_conditions(value, found, column.edges or (), dtype, dialect)
     else:
-        read, passed = _numbers(value, kind, column, dtype)
+        read, passed = _numbers(value, found, column, dtype)
     codes = [other, *range(len(column.edges or ()) - 1), other]
     # What is always passed leaves only what comes after it, and what is never passed only what comes before.
     first = sum(condition is True for condition in passed)
@@ -220,11 +263,11 @@ def bin_codes(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType,
     return fill_code(nw.when(~read.is_null()).then(tree), value, kind, column)
 
 
-def _numbers(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType) -> _Conditions:
+def _numbers(value: nw.Expr, found: nw.Expr | None, column: Column, dtype: nw.dtypes.DType) -> _Conditions:
     """Return values as numbers, null if they are not, and whether they reach each bin and pass the last one."""
     edges: Sequence[Any] = column.edges or ()
-    if kind != "integer":
-        number = text_as_float(value) if kind in ("text", "object") else value.cast(nw.Float64)
+    if not dtype.is_integer():
+        number = value.cast(nw.Float64) if found is None else found
         passed: list[nw.Expr | bool] = [(number >= edge) if edge > -math.inf else True for edge in edges[:-1]]
         return number, [*passed, (number > edges[-1]) if edges[-1] < math.inf else False]
     # Integers are compared as integers of their own type.
@@ -243,32 +286,84 @@ def _numbers(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType) 
     return value, [*lower, reaches(last)]
 
 
-def _times(value: nw.Expr, kind: str, column: Column, dtype: nw.dtypes.DType, dialect: Dialect) -> _Conditions:
-    """Return values as times, null if they are not, and whether they reach each bin and the end of the last one."""
-    edges: Sequence[Any] = column.edges or ()
-    if kind not in ("date", "datetime"):
-        text = value.cast(nw.String)
-        time = nw.when(text.str.contains(rf"^{periods.ISO}\z")).then(text.str.replace_all("T", " ", literal=True))
-        return time, [edge < 0 if isinstance(edge, float) else (time >= periods.time_text(edge)) for edge in edges]
-    unit = getattr(dtype, "time_unit", None)
-    # Microseconds of the unit; a day is that of dates. Nanoseconds are compared with whole microseconds, which are
-    # ticks of theirs, of which 64 bits hold those between two.
-    step = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1, None: 86_400_000_000}[unit]
-    earliest, latest = -(2**63) // 1000 + 1, (2**63 - 1) // 1000
+def time_conditions(
+    value: nw.Expr, found: nw.Expr | None, edges: Sequence[Any], dtype: nw.dtypes.DType, dialect: Dialect
+) -> _Conditions:
+    """Return values as times, null if they are not, and whether they are at or after each edge.
+
+    `found` is what text is read as (`text_as_instant`).
+    """
+    if found is not None:
+        return found, [edge < 0 if isinstance(edge, float) else found >= int(periods.instant(edge)) for edge in edges]
+    step = _ticks(dtype)
 
     def literal(microseconds: int) -> nw.Expr:
-        time = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)  # noqa: DTZ001
-        return dialect.date_literal(time.date()) if isinstance(dtype, nw.Date) else dialect.time_literal(time, dtype)
+        return _literal(microseconds, dtype, dialect)
 
     def reaches(edge: Any) -> nw.Expr | bool:  # noqa: ANN401 - a date or a time, or infinite
         # Times before year 1 reach no edge, those after 9999 all.
         least = periods.instant(edge)
-        ceiling = _FIRST if least < _FIRST else _LAST + 1 if least > _LAST else -(-int(least) // step) * step
-        if unit == "ns" and not earliest <= ceiling <= latest:
+        ceiling = FIRST if least < FIRST else LAST + 1 if least > LAST else -(-int(least) // step) * step
+        if not _fits(ceiling, dtype):
             return ceiling < 0
-        return value > literal(_LAST // step * step) if ceiling > _LAST else value >= literal(ceiling)
+        return value > literal(LAST // step * step) if ceiling > LAST else value >= literal(ceiling)
 
     return value, [reaches(edge) for edge in edges]
+
+
+def time_literal(time: date, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr | None:
+    """Return a day or a time as a literal of a type of days or time stamps; None if it has no value that is equal."""
+    ticks = int(periods.instant(time))
+    return _literal(ticks, dtype, dialect) if _fits(ticks, dtype) and ticks % _ticks(dtype) == 0 else None
+
+
+def _ticks(dtype: nw.dtypes.DType) -> int:
+    """Return the microseconds of the unit of a type; a day is that of dates.
+
+    Nanoseconds are compared with whole microseconds, which are ticks of theirs.
+    """
+    unit = getattr(dtype, "time_unit", None)
+    return {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1, None: 86_400_000_000}[unit]
+
+
+def _fits(microseconds: int, dtype: nw.dtypes.DType) -> bool:
+    """Return whether 64 bits of the unit of a type hold a time; a question for nanoseconds alone."""
+    return getattr(dtype, "time_unit", None) != "ns" or -(2**63) // 1000 + 1 <= microseconds <= (2**63 - 1) // 1000
+
+
+def _literal(microseconds: int, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.Expr:
+    time = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)  # noqa: DTZ001
+    return dialect.date_literal(time.date()) if isinstance(dtype, nw.Date) else dialect.time_literal(time, dtype)
+
+
+def text_as_instant(text: nw.Expr, *, minutes: bool = False) -> nw.Expr:
+    """Return ISO 8601 text as microseconds, or whole minutes, since 1970 in UTC; null if it is no time.
+
+    Claim. It is `periods.instant_of_value` of each text. Texts that match have digits wherever a number is cast from,
+    others are null there. With March as month 0 a year before it counts as the last one, and day d of month k of year y
+    has the number 365 y + floor(y / 4) - floor(y / 100) + floor(y / 400) + floor((153 k + 2) / 5) + d - 1, as
+    Hinnant shows. Halves are added before a division, so that no quotient is near an integer and rounding decides none.
+    """
+    time = nw.when(text.str.contains(rf"^{periods.ISO}\z")).then(text)
+
+    def number(digits: nw.Expr, start: int, length: int) -> nw.Expr:
+        return digits.str.slice(start, length).cast(nw.Int64)
+
+    month = number(time, 5, 2)
+    is_early = month < 3
+    year = nw.when(is_early).then(number(time, 0, 4) - 1).otherwise(number(time, 0, 4)).cast(nw.Float64)
+    since_march = nw.when(is_early).then(month + 9).otherwise(month - 3).cast(nw.Float64)
+    leaps = ((year + 0.5) / 4.0).floor() - ((year + 0.5) / 100.0).floor() + ((year + 0.5) / 400.0).floor()
+    days = (year * 365.0 + leaps + ((since_march * 153.0 + 2.5) / 5.0).floor()).cast(nw.Int64) + number(time, 8, 2)
+    rest = time.str.slice(11)
+    clock = nw.concat_str(rest.str.replace_all("[Z+-].*|[^0-9]", ""), nw.lit("0" * 12))
+    zone = rest.str.replace_all("^[^Z+-]*", "")
+    ahead = nw.concat_str(zone.str.replace_all("[^0-9]", ""), nw.lit("0000"))
+    offset = number(ahead, 0, 2) * 60 + number(ahead, 2, 2)
+    offset = nw.when(zone.str.starts_with("-")).then(0 - offset).otherwise(offset)
+    since = (days - _DAYS_TO_1970) * 1440 + number(clock, 0, 2) * 60 + number(clock, 2, 2) - offset
+    instant = since * 60_000_000 + number(clock, 4, 8)
+    return nw.when((instant >= FIRST) & (instant <= LAST)).then(since if minutes else instant)
 
 
 def text_as_float(text: nw.Expr) -> nw.Expr:

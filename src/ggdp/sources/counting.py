@@ -59,7 +59,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ggdp.sources.codes import NOWHERE, bin_codes, canonical_text, fill_code, unit_value
+from ggdp.sources.codes import NOWHERE, bin_codes, canonical_text, declared_text, fill_code, read_text, unit_value
 from ggdp.sources.engine import Dialect, Engine, Frame, as_frame, collect, safe_name
 from ggdp.sources.measures import SummedMeasure, known_name, step_of_unit, steps_of_rows
 
@@ -78,6 +78,7 @@ class UnitLimits(NamedTuple):
     cells: int
     secret: int
     rows: int | None = None
+    nulls: tuple[str, ...] = ()  # texts that are no unit
 
 
 def keep_by_rank(scored: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
@@ -140,6 +141,7 @@ class MarginalQuery(NamedTuple):
     limits: UnitLimits | None
     measured: tuple[SummedMeasure, ...] = ()
     by_step: bool = False
+    is_filtered: bool = False  # whether the frame has only those rows of the engine that a filter keeps
 
     @property
     def steps(self) -> list[str]:
@@ -173,7 +175,7 @@ class MarginalQuery(NamedTuple):
 
 def cells(query: MarginalQuery) -> Frame:
     """Return a frame of the non-empty cells of a declared marginal: `cell`, `count`, and the sums of all measures."""
-    found = query.engine.direct_cells(query)
+    found = None if query.is_filtered else query.engine.direct_cells(query)
     return _add_up(query, *_index_cells(query)) if found is None else found
 
 
@@ -279,10 +281,11 @@ def _code(query: MarginalQuery) -> Frame:
     engine, frame, marginal, limits, *_ = query
     dialect, kinds, schema = engine.dialect, engine.kinds, frame.collect_schema()
     columns, raw = list(enumerate(marginal)), []
-    for place, column in columns:
-        value, kind = nw.col(safe_name(column.name)), kinds[column.name]
+    frame, values = _with_text_read(frame, columns, [safe_name(column.name) for column in marginal], kinds)
+    for (place, column), (value, read) in zip(columns, values, strict=True):
+        kind, dtype = kinds[column.name], schema[safe_name(column.name)]
         if column.kind == "bins":
-            raw.append(bin_codes(value, kind, column, schema[safe_name(column.name)], dialect).alias(f"k{place}"))
+            raw.append(bin_codes(value, kind, column, dtype, dialect, read).alias(f"k{place}"))
         else:
             raw.append((dialect.text(value) if kind == "text" else value).alias(f"c{place}"))
     raw += [steps_of_rows(frame, summed.measure, kinds).alias(step) for summed, step in query.measured_steps]
@@ -297,7 +300,10 @@ def _code(query: MarginalQuery) -> Frame:
         found = frame.select(*raw, nw.lit(1).alias(COUNT))
     else:
         kind = kinds[limits.unit]
-        unit = writable(dialect, unit_value(nw.col(safe_name(limits.unit)), kind), kind)
+        value = nw.col(safe_name(limits.unit))
+        if limits.nulls and kind in ("text", "object"):
+            value = declared_text(value, limits.nulls, None)
+        unit = writable(dialect, unit_value(value, kind), kind)
         found = frame.select(*raw, unit.alias(UNIT)).filter(~nw.col(UNIT).is_null())
     found = _join(dialect, found, columns, kinds)
     counted = [
@@ -324,11 +330,34 @@ def _group(query: MarginalQuery, rows: Frame, names: list[str]) -> Frame:
 def value_codes(dialect: Dialect, column: Column, kind: str, values: Frame) -> Frame:
     """Return the codes of a frame of one column of values, in its order; `NOWHERE` for those that are not counted."""
     (name,) = values.columns
+    values, ((value, read),) = _with_text_read(values, [(0, column)], [name], {column.name: kind})
     if column.kind == "bins":
         dtype = values.collect_schema()[name]
-        return values.select(bin_codes(nw.col(name), kind, column, dtype, dialect))
-    raw = values.select((dialect.text(nw.col(name)) if kind == "text" else nw.col(name)).alias("c0"))
+        return values.select(bin_codes(value, kind, column, dtype, dialect, read))
+    raw = values.select((dialect.text(value) if kind == "text" else value).alias("c0"))
     return _join(dialect, raw, [(0, column)], {column.name: kind}).select("k0")
+
+
+def _with_text_read(
+    frame: Frame, columns: Sequence[tuple[int, Column]], names: Sequence[str], kinds: Mapping[str, str]
+) -> tuple[Frame, list[tuple[nw.Expr, nw.Expr | None]]]:
+    """Return a frame that has text as it is declared to be read; of each column its values, and what bins compare."""
+    schema, declared, read = frame.collect_schema(), {}, {}
+    for (place, column), name in zip(columns, names, strict=True):
+        # Bins of Python values are integers (`ggdp.sources.dataframes`).
+        if kinds[column.name] in ("text", "object") and not schema[name].is_integer():
+            if column.text.nulls or column.rewriting is not None:
+                declared[f"d{place}"] = declared_text(nw.col(name), column.text.nulls, column.rewriting)
+            if column.kind == "bins":
+                value = nw.col(f"d{place}" if f"d{place}" in declared else name)
+                read[f"r{place}"] = read_text(value, column)
+    # One after the other: each expression would have a copy of those before it, for every edge.
+    for found in (declared, read):
+        frame = frame.with_columns(**found) if found else frame
+    return frame, [
+        (nw.col(f"d{k}" if f"d{k}" in declared else name), nw.col(f"r{k}") if f"r{k}" in read else None)
+        for (k, _), name in zip(columns, names, strict=True)
+    ]
 
 
 def _join(dialect: Dialect, frame: Frame, columns: Sequence[tuple[int, Column]], kinds: Mapping[str, str]) -> Frame:

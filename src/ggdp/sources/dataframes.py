@@ -13,7 +13,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,8 @@ from ggdp.sources.measures import number_name
 
 if TYPE_CHECKING:
     from ggdp.domain.column import Column
+    from ggdp.domain.filters import Reading
+    from ggdp.domain.text_values import Rewriting
     from ggdp.sources.query import CountQuery
 
 
@@ -79,6 +81,10 @@ class ArrowTable(Engine):
                 # Arrow refuses to round integers to floats unless it is told to, by an error that values decide.
                 numbers = pc.cast(table[safe_name(name)], pa.float64(), safe=False)
                 table = table.append_column(number_name(name), numbers)
+        for read, condition in query.readings.items():
+            if condition.reading == "number" and self.kinds[condition.column] == "integer":
+                numbers = pc.cast(table[safe_name(condition.column)], pa.float64(), safe=False)
+                table = table.append_column(read, numbers)
         return as_frame(table)
 
 
@@ -113,9 +119,24 @@ class PandasFrame(Engine):
         # Python values are read as numbers beside what they are as keys.
         for name in query.measured_columns:
             if _holds_python(self._data[name]):
-                floats = _read_each(self._data[name], _float, pa.float64())
-                frame = as_frame(nw.to_native(frame).append_column(number_name(name), floats))
+                text = next(one.measure.text for one in query.measured if one.measure.column == name)
+                floats = _read_each(self._data[name], _float, pa.float64(), text.nulls, text.number)
+                frame = _with_column(frame, number_name(name), floats)
+        for read, condition in query.readings.items():
+            if _is_read_each(self._data[condition.column]):
+                rewriting = condition.rewriting
+                values = _read_each(
+                    self._data[condition.column], *_READ[condition.reading], condition.text.nulls, rewriting
+                )
+                frame = _with_column(frame, read, values)
         return frame
+
+
+def _with_column(frame: Frame, name: str, values: pa.Array) -> Frame:
+    """Return a frame with a column, in place of one that was read from codes of bins as if they were numbers."""
+    table = nw.to_native(frame)
+    table = table.drop_columns(name) if name in table.column_names else table
+    return as_frame(table.append_column(name, values))
 
 
 def _of_categories(series: Any) -> bool:  # noqa: ANN401 - a pandas series
@@ -127,6 +148,14 @@ def _holds_python(series: Any) -> bool:  # noqa: ANN401 - a pandas series
     return bool(series.dtype == np.dtype(object)) or _of_categories(series)
 
 
+def _is_read_each(series: Any) -> bool:  # noqa: ANN401 - a pandas series
+    """Return whether a filter reads the values of a series one by one: also text with half of a surrogate pair."""
+    try:
+        return _holds_python(series) or pa.Array.from_pandas(series) is None
+    except UnicodeEncodeError:
+        return True
+
+
 def _array(series: Any, column: Column | None) -> pa.Array:  # noqa: ANN401 - a pandas series
     """Return a series as it is; of Python values texts, or their codes in the bins of a column."""
     if not _holds_python(series):
@@ -134,15 +163,29 @@ def _array(series: Any, column: Column | None) -> pa.Array:  # noqa: ANN401 - a 
         with suppress(UnicodeEncodeError):
             return pa.Array.from_pandas(series)
     if column is not None and column.kind == "bins":
-        return _read_each(series, partial(_bin, column=column), pa.int64())
-    instead = text_of_invalid(column)
-    return _read_each(series, partial(_text, instead=instead), pa.string())
+        read = partial(_bin, column=column)
+        return _read_each(series, read, pa.int64(), column.text.nulls, column.rewriting)
+    # Texts are read as declared afterwards, with those of other frames.
+    day = column.text.written if column is not None and column.kind == "date" else date.isoformat
+    return _read_each(series, partial(_text, instead=text_of_invalid(column), day=day), pa.string())
 
 
-def _read_each(series: Any, read: Callable[[Any], object], kind: pa.DataType) -> pa.Array:  # noqa: ANN401 - of pandas
+def _read_each(
+    series: Any,  # noqa: ANN401 - of pandas
+    read: Callable[[Any], object],
+    kind: pa.DataType,
+    nulls: Sequence[str] = (),
+    rewriting: Rewriting | None = None,
+) -> pa.Array:
     """Return what is read of the Python values of a series, null of null; of its categories each is read once."""
     values = series.cat.categories if _of_categories(series) else series
-    found = pa.array([None if _is_null(value) else read(value) for value in values], kind)
+
+    def read_one(value: Any) -> object:  # noqa: ANN401 - any Python value
+        if _is_null(value) or (nulls and _text(value, None) in nulls):
+            return None
+        return read(rewriting.of(value) if rewriting is not None and isinstance(value, str) else value)
+
+    found = pa.array(map(read_one, values), kind)
     if not _of_categories(series):
         return found
     codes = series.cat.codes.to_numpy()
@@ -168,7 +211,7 @@ def _is_null(value: Any) -> bool:  # noqa: ANN401 - any Python value
     return isinstance(value, float | np.floating) and math.isnan(value)
 
 
-def _text(value: Any, instead: str | None) -> str | None:  # noqa: ANN401 - any Python value
+def _text(value: Any, instead: str | None, day: Callable[[date], str] = date.isoformat) -> str | None:  # noqa: ANN401
     """Return the canonical text of a Python value."""
     if isinstance(value, str):
         try:
@@ -181,7 +224,7 @@ def _text(value: Any, instead: str | None) -> str | None:  # noqa: ANN401 - any 
     if isinstance(value, numbers.Integral):
         return str(int(value)) if abs(int(value)) < 10**100 else instead
     if isinstance(value, date) and not isinstance(value, datetime):
-        return value.isoformat()
+        return day(value)
     if isinstance(value, float | np.floating):
         number = float(value)
         return str(int(number)) if number.is_integer() and -(2.0**63) <= number < 2.0**63 else instead
@@ -210,6 +253,33 @@ def _number(value: Any) -> float | None:  # noqa: ANN401 - any Python value
         return None if isinstance(value, bool) else int(value)
     return float(value) if isinstance(value, float | np.floating) else None
 
+
+def _not_truth(value: Any) -> float | None:  # noqa: ANN401 - any Python value
+    """Return a number as in bins, of which none is a truth."""
+    return None if isinstance(value, bool | np.bool_) else _float(value)
+
+
+def _time(value: Any) -> str | None:  # noqa: ANN401 - any Python value
+    """Return a date, a time or ISO text as ISO text in UTC."""
+    microseconds = instant_of_value(value)
+    if microseconds is None:
+        return None
+    return (datetime(1970, 1, 1) + timedelta(microseconds=microseconds)).isoformat(" ")  # noqa: DTZ001
+
+
+def _known(value: Any) -> bool | None:  # noqa: ANN401 - any Python value
+    """Return that there is a value; null for text that is no UTF-8."""
+    return None if isinstance(value, str) and _text(value, None) is None else True
+
+
+# What a filter reads of Python values.
+_READ: dict[Reading, tuple[Callable[[Any], object], pa.DataType]] = {
+    "number": (_not_truth, pa.float64()),
+    "text": (partial(_text, instead=None), pa.string()),
+    "truth": (partial(_text, instead=None), pa.string()),
+    "time": (_time, pa.string()),
+    "null": (_known, pa.bool_()),
+}
 
 # Before it, a column named like a pattern (^w.*$) is taken for another one, and a unit may be counted more than once.
 OLDEST = (1, 36)

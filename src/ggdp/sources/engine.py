@@ -53,6 +53,7 @@ class Dialect(Protocol):
     """A library that evaluates frames. A class that derives from it overrides only what is different there."""
 
     wide_sums: bool = False  # whether sums of 64-bit integers have 128 bits
+    tries_all_ways: bool = False  # whether its regular expressions may take a time that is not linear in the text
 
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of the library
         """Return the columns that are text although narwhals does not know their type: UUIDs, untyped nulls."""

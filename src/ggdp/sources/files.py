@@ -30,24 +30,29 @@ if TYPE_CHECKING:
 
 # What pandas or pyarrow read, and how.
 _READERS = {
-    ".dta": "pandas.read_stata",
-    **dict.fromkeys((".feather", ".arrow"), "pyarrow.feather.read_table"),
-    ".ipc": "polars.read_ipc",
     ".orc": "pyarrow.orc.read_table",
     ".avro": "polars.read_avro",
-    **dict.fromkeys((".sas7bdat", ".xpt"), "pandas.read_sas"),
-    ".sav": "pandas.read_spss",
     **dict.fromkeys((".pkl", ".pickle"), "pandas.read_pickle"),
 }
-FileFormat: TypeAlias = Literal["csv", "tsv", "json", "parquet"]
+FileFormat: TypeAlias = Literal["csv", "tsv", "json", "parquet", "workbook", "stata", "spss", "sas", "arrow"]
 _SUFFIXES: dict[str, FileFormat] = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".parquet": "parquet",
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
+    **dict.fromkeys((".xlsx", ".xlsm"), "workbook"),
+    ".dta": "stata",
+    **dict.fromkeys((".sav", ".zsav"), "spss"),
+    **dict.fromkeys((".sas7bdat", ".xpt"), "sas"),
+    **dict.fromkeys((".feather", ".arrow", ".ipc"), "arrow"),
 }
+# Formats of text, which may be packed.
+TEXTS = ("csv", "tsv", "json")
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
-_FORMATS = "must end in .csv, .tsv, .jsonl, .ndjson or .json, each perhaps with .gz or .zst, or .parquet"
+_FORMATS = (
+    "must end in .csv, .tsv, .jsonl, .ndjson or .json, each perhaps with .gz or .zst, or in .parquet, .xlsx, .dta, "
+    ".sav, .sas7bdat, .xpt, .feather or .arrow"
+)
 # Types, apart from UUIDs, that the two readers of Parquet files read alike.
 _EXACT = (
     pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_string,
@@ -119,11 +124,13 @@ def find_files(source: str | os.PathLike[str], text: TextFormat | None = None) -
     if text.delimiter is not None and kind not in _DELIMITERS:
         raise ArgumentError("delimiter", text.delimiter, f"applies to CSV files; this is a {kind} file")
     headers = []
+    if kind in ("parquet", "workbook", "arrow") and text.encoding != "utf-8":
+        raise ArgumentError("encoding", text.encoding, f"is for text files; text in {kind} files is UTF-8")
+    if kind not in TEXTS and text.strict_lines:
+        raise ArgumentError("strict_lines", True, f"is for text files; {kind} files have no lines")
+    if kind != "workbook" and text.sheet is not None:
+        raise ArgumentError("sheet", text.sheet, f"is for Excel workbooks; this is a {kind} file")
     if kind == "parquet":
-        if text.encoding != "utf-8":
-            raise ArgumentError("encoding", text.encoding, "is for text files; text of Parquet files is UTF-8")
-        if text.strict_lines:
-            raise ArgumentError("strict_lines", True, "is for text files; Parquet files have no lines")
         for path in paths:
             try:
                 with open(path, "rb") as opened:
@@ -243,12 +250,11 @@ def _format(path: str) -> FileFormat:
     suffix = Path(path).suffix.lower()
     is_packed = suffix in (".gz", ".zst")
     found = _SUFFIXES.get(Path(Path(path).stem).suffix.lower() if is_packed else suffix)
-    if found is not None and not (is_packed and found == "parquet"):
+    if found is not None and (found in TEXTS or not is_packed):
         return found
     what = _FORMATS
-    if suffix in (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers"):
-        readers = "pandas.read_excel or polars.read_excel and pass the frame in Python"
-        what = f"is a spreadsheet, which is not read: save it as CSV, or read it with {readers}"
+    if suffix in (".xls", ".xlsb", ".ods", ".numbers"):
+        what = "is a spreadsheet of a format that is not read: save it as .xlsx or .csv"
     elif suffix in _READERS:
         what = f"is of a format that is not read: load it with {_READERS[suffix]} and pass the frame in Python"
     elif suffix in (".txt", ".dat"):

@@ -8,8 +8,9 @@ a          its step, min(max(floor((x - lo) f + 1/2), 0), N), an integer; null i
 =========  ==============================================================================================
 
 What is a number: integers and floats that are not NaN, infinite ones included; decimals; true and false as 1 and 0;
-text that matches `ggdp.sources.codes.NUMBER`; and Python values of these types in pandas' object columns.
-Everything else has no value, and no statistic counts it. Dates are refused before any value is read.
+text that matches `ggdp.sources.codes.NUMBER`, after it was rewritten as declared; and Python values of these types in
+pandas' object columns. Everything else has no value, and no statistic counts it. Dates are refused before any value is
+read.
 
 Numbers are rounded to the nearest float first, decimals by way of their text. Then there are one subtraction, one
 multiplication, one addition and one rounding down of 64-bit floats, each of which is correctly rounded by IEEE 754 on
@@ -55,10 +56,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from ggdp.sources.codes import text_as_float
+from ggdp.domain.text_values import TextValues
+from ggdp.sources.codes import declared_text, text_as_float
 from ggdp.sources.engine import Frame, safe_name
 
 if TYPE_CHECKING:
@@ -78,6 +80,7 @@ class Measure:
     column: str
     values: ValueRange
     rule: PerUnit | None = None
+    text: TextValues = field(factory=TextValues)  # how text is read
 
 
 class CellSums(NamedTuple):
@@ -117,8 +120,10 @@ def steps_of_rows(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> n
         return clamped - int(low) if low else clamped
     if kind == "boolean":
         x = nw.when(x).then(nw.lit(1.0)).when(~x).then(nw.lit(0.0))
+    elif kind in ("text", "object"):
+        x = text_as_float(declared_text(x, measure.text.nulls, measure.text.number))
     else:
-        x = text_as_float(x) if kind in ("text", "object", "decimal") else x.cast(nw.Float64)
+        x = text_as_float(x) if kind == "decimal" else x.cast(nw.Float64)
     # What changes no float is left out.
     x = x - low if low else x
     x = x * float(1 / values.step) if values.step != 1 else x

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -22,18 +22,21 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ggdp import _validate
+from ggdp.domain.filters import conditions, filtered_columns
 from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
 from ggdp.sources.codes import require_countable
 from ggdp.sources.counting import CELL, COUNT, MarginalQuery, UnitLimits, cells, key_names, keys, step_counts
 from ggdp.sources.dataframes import ArrowTable, PandasFrame, PolarsFrame
 from ggdp.sources.duckdb_engine import DuckdbFiles, DuckdbRelation, IbisTable, choose_directory
 from ggdp.sources.engine import Answer, Engine, Frame, collect, hide_errors
-from ggdp.sources.files import find_files
+from ggdp.sources.files import TEXTS, find_files
 from ggdp.sources.measures import CellSums, SummedMeasure, integers, known_name
+from ggdp.sources.row_filter import filtered, reading_name, require_readable
 from ggdp.sources.spark import SparkFiles, SparkFrame
 
 if TYPE_CHECKING:
     from ggdp.domain.column import Column
+    from ggdp.domain.filters import Condition, Filter
     from ggdp.domain.table_domain import Domain
     from ggdp.sources.text_files import TextFormat
 
@@ -59,7 +62,9 @@ class CountQuery:
     unit: str | None = None  # the column whose values are the units; without it every row is one
     max_cells: int = 1  # most cells of a marginal that a unit is counted in
     max_rows_per_cell: int | None = None  # most rows of a unit that count in a cell; without it a cell counts units
+    unit_nulls: tuple[str, ...] = ()  # texts that are no unit
     measured: tuple[SummedMeasure, ...] = ()  # what is added up of the values of columns, for statistics
+    where: Filter | None = None  # which rows are counted; set by the source, which may have a filter
     # With a unit, a secret for the choice of its cells: from the operating system, new for every release.
     key: bytes = field(default=b"", repr=False)
 
@@ -76,12 +81,18 @@ class CountQuery:
         """The columns that are measured, each once."""
         return list(dict.fromkeys(summed.measure.column for summed in self.measured))
 
+    @property
+    def readings(self) -> dict[str, Condition]:
+        """What the filter reads: a condition for each, by the internal names of what was read of Python values."""
+        asked = () if self.where is None else conditions(self.where)
+        return {reading_name(one.column, one.reading): one for one in asked}
+
     def declared_columns(self, opened: Iterable[str] = ()) -> dict[str, Column | None]:
-        """Return the declarations of all columns; None for the unit, and for columns that are only measured.
+        """Return the declarations of all columns; None for the unit, and for those only measured or filtered by.
 
         A query that names no column counts rows: it takes the first one that the source was opened with, if any.
         """
-        declared: dict[str, Column | None] = dict.fromkeys(self.measured_columns)
+        declared: dict[str, Column | None] = dict.fromkeys([*filtered_columns(self.where), *self.measured_columns])
         declared |= {column.name: column for marginal in self.marginals for column in marginal}
         if self.unit is not None:
             declared[self.unit] = None
@@ -106,8 +117,8 @@ class Counted(NamedTuple):
 class TableSource:
     """A table that its engine can count, named as in errors: a path, or the type of a frame. A context manager."""
 
-    def __init__(self, name: str, engine: Engine) -> None:
-        self.name, self.engine = name, engine
+    def __init__(self, name: str, engine: Engine, where: Filter | None = None) -> None:
+        self.name, self.engine, self.where = name, engine, where
 
     def __enter__(self) -> TableSource:
         return self
@@ -118,6 +129,8 @@ class TableSource:
     def check(self, query: CountQuery) -> None:
         """Raise if a query does not match the schema; no row is read."""
         kinds = self.engine.kinds
+        if self.where is not None:
+            require_readable(self.where, kinds)
         for column in dict.fromkeys(column for marginal in query.marginals for column in marginal):
             if column.name not in kinds:
                 raise ArgumentError("column", column.name, "is not among those that the source was opened with")
@@ -202,15 +215,21 @@ class TableSource:
     def _ask(self, query: CountQuery, ask: Callable[[MarginalQuery], Answer]) -> list[Answer]:
         """Return what `ask` returns for the query of each marginal."""
         self.check(query)
+        query = replace(query, where=self.where)
 
         def work() -> list[Answer]:
             with self.engine.working():
                 frame, limits, found = self.engine.frame(query), None, []
+                if self.where is not None:
+                    # Before rows are grouped, and cells of units chosen.
+                    frame = filtered(self.where, frame, self.engine.kinds, self.engine.dialect)
                 for place, marginal in enumerate(query.marginals):
                     if query.unit is not None:
                         secret = int.from_bytes(hashlib.sha256(f"{query.key.hex()}:{place}".encode()).digest()[:8])
-                        limits = UnitLimits(query.unit, query.max_cells, secret, query.max_rows_per_cell)
-                    found.append(ask(MarginalQuery(self.engine, frame, marginal, limits, query.measured)))
+                        most = query.max_cells, query.max_rows_per_cell
+                        limits = UnitLimits(query.unit, most[0], secret, most[1], query.unit_nulls)
+                    one = MarginalQuery(self.engine, frame, marginal, limits, query.measured)
+                    found.append(ask(one._replace(is_filtered=self.where is not None)))
                 return found
 
         return hide_errors(self.name, work)
@@ -223,20 +242,27 @@ def open_source(
     columns: Sequence[str],
     text: TextFormat | None = None,
     temp_dir: str | os.PathLike[str] | None = None,
+    where: Filter | None = None,
 ) -> TableSource:
-    """Return a source of data with some of its columns; no row is read.
+    """Return a source of data with some of its columns, and only those rows that a filter keeps; no row is read.
 
     Data are a path or a pattern of files (CSV, TSV, JSON lines, Parquet), which DuckDB or Spark reads, or a frame,
     which its own engine counts. `text` says how text files are read. Where DuckDB counts, rows that do not fit in
     memory are written to `temp_dir`, else to the directory that GGDP_TEMP_DIR names, else nowhere.
     """
-    wanted = tuple(dict.fromkeys(columns))
+    wanted = tuple(dict.fromkeys([*columns, *filtered_columns(where)]))
     if engine is not None:
         _validate.choice(engine=engine, among=tuple(_FILES))
     directory = choose_directory(temp_dir)
     if isinstance(data, str | os.PathLike):
         data = find_files(data, text)
         name, opened = data.named, _FILES[engine or "duckdb"]
+        if data.format not in (*TEXTS, "parquet"):
+            from ggdp.sources.program_files import ProgramFiles
+
+            opened = ProgramFiles
+            if engine == "spark":
+                raise ArgumentError("engine", engine, f"does not read {data.format} files; leave it out")
     else:
         name = f"{type(data).__module__.split('.')[0]} {type(data).__name__}"
         try:
@@ -252,7 +278,13 @@ def open_source(
             raise ArgumentError("engine", engine, f"reads files; a frame of {opened.name} is counted by its own engine")
         if text is not None:
             raise ArgumentError("data", name, "is a frame; encoding, delimiter and the like apply to text files")
-    return hide_errors(name, lambda: TableSource(name, opened(name, data, wanted, directory)))
+    try:
+        return hide_errors(name, lambda: TableSource(name, opened(name, data, wanted, directory), where))
+    except ArgumentError as refused:
+        if refused.argument != "column" or refused.value in columns:
+            raise
+        # A column that the filter alone names.
+        raise ArgumentError("where", refused.value, refused.expected) from None
 
 
 def _sorted_columns(table: pa.Table, *by: str) -> list[NDArray[np.int64]]:

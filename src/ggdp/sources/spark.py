@@ -225,6 +225,8 @@ def _java_version() -> int | None:
 
 
 class _Spark(Dialect):
+    tries_all_ways = True
+
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of PySpark
         return {field.name for field in native.schema.fields if field.dataType.typeName() == "void"}
 

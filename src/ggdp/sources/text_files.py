@@ -64,11 +64,11 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 from numpy.typing import NDArray
 
 from ggdp import _validate
-from ggdp._records import checked
+from ggdp._records import checked, frozen
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message, SourceError
 
 if TYPE_CHECKING:
@@ -412,6 +412,7 @@ class TextFormat:
     # Whether each line is a record, whatever its quotes are: no field may hold a line end.
     strict_lines: bool = checked(_validate.boolean, default=False)
     longest: int = checked(_validate.integer, default=LONGEST, at_least=1)  # rows of more bytes have no values
+    sheet: str | None = None  # the sheet of a workbook; the only one by default
 
     def __attrs_post_init__(self) -> None:
         if self.delimiter is not None and not _is_delimiter(self.delimiter):
@@ -419,12 +420,15 @@ class TextFormat:
             raise ArgumentError("delimiter", self.delimiter, what)
         if self.escape is not None and (not _is_delimiter(self.escape) or self.escape == self.delimiter):
             raise ArgumentError("escape", self.escape, "must be one ASCII character of its own, such as a backslash")
+        if self.sheet is not None and not (isinstance(self.sheet, str) and self.sheet):
+            raise ArgumentError("sheet", self.sheet, "must be the name of a sheet of the workbook")
 
     def to_dict(self) -> dict[str, str | int | None]:
         """Return the format as plain values, ready for JSON."""
         plain = {name: getattr(self, name) for name in ("encoding", "delimiter", "quoted", "escape")}
         # Manifests without strict lines stay as they were.
-        return {**plain, "longest_record": self.longest, **({"strict_lines": True} if self.strict_lines else {})}
+        more = {name: value for name in ("strict_lines", "sheet") if (value := getattr(self, name))}
+        return {**plain, "longest_record": self.longest, **more}
 
     def layout(self, header: Header | None = None) -> Layout:
         """Return how a CSV file with this header is split into records, or a header itself."""

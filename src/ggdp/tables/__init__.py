@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ggdp.tables.request import TableRequest as TableRequest
     from ggdp.tables.source_check import TableCheck as TableCheck
     from ggdp.tables.source_check import check_table as check_table
+    from ggdp.tables.study import Study as Study
+    from ggdp.tables.table_plan import PublishedFiles as PublishedFiles
     from ggdp.tables.table_plan import TablePlan as TablePlan
     from ggdp.tables.table_plan import plan_table as plan_table
     from ggdp.tables.table_plan import release_table as release_table
@@ -30,7 +32,8 @@ _MODULES = {
     "ggdp.tables.executor_release": ("WrittenRelease",),
     "ggdp.tables.request": ("TableRequest",),
     "ggdp.tables.source_check": ("TableCheck", "check_table"),
-    "ggdp.tables.table_plan": ("TablePlan", "plan_table", "release_table"),
+    "ggdp.tables.study": ("Study",),
+    "ggdp.tables.table_plan": ("PublishedFiles", "TablePlan", "plan_table", "release_table"),
     "ggdp.tables.table_release": ("Table", "TableRelease"),
 }
 __all__ = sorted(name for names in _MODULES.values() for name in names)

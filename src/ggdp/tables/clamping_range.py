@@ -294,7 +294,7 @@ class RangePlan:
             ("noise level", f"buckets with a noisy count above {self.noise_level:,} are taken for values"),
             ("share", f"at most {rounded_text(self.share)} of the values in these buckets are outside of the range"),
         ]
-        shown = ("unit", "order", "scale", "plus-minus", "sensitivity", "guarantee", "cost")
+        shown = ("rows", "unit", "order", "scale", "plus-minus", "sensitivity", "guarantee", "cost")
         rows += [(name, said) for name, said in summary_rows(self.histogram) if name in shown]
         return rows + ([] if self.out is None else [("would write", str(self.out))])
 
@@ -310,14 +310,14 @@ class RangePlan:
         }
 
     def __repr__(self) -> str:
-        rows = [*self.summary_rows(), *(("warning", warning) for warning in self.histogram.request.warnings)]
+        rows = [*self.summary_rows(), *(("warning", warning) for warning in self.histogram.warnings)]
         return "\n".join([f"RangePlan: {TITLE}", *(f"  {name}: {said}" for name, said in rows)])
 
 
 @takes(RangeArguments, TextOptions)
 def plan_range(
     column: Any,  # noqa: ANN401 - as the record has it
-    goal: Any,  # noqa: ANN401
+    goal: Any = None,  # noqa: ANN401
     **given: Any,  # noqa: ANN401
 ) -> RangePlan:
     """Plan a range for the values of a column: noise and cost. No data are read and no budget is spent.
@@ -355,6 +355,8 @@ def plan_range(
     """
     if not isinstance(column, str):
         raise ArgumentError("column", column, "must be the name of a column")
+    if given.get("unit") == column:
+        raise ArgumentError("unit", column, "is the column whose range is sought; name one that identifies people")
     share, out = given.pop("share", SHARE), given.pop("out", None)
     histogram = plan_table([column], goal, Domain({column: {"edges": list(EDGES)}}), **given)
     # Whether it may be replaced is said by a run.
@@ -365,7 +367,7 @@ def plan_range(
 def private_range(
     data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
     column: str,
-    goal: Guarantee,
+    goal: Guarantee | float | None = None,
     *,
     temp_dir: str | Path | None = None,
     overwrite: bool = False,

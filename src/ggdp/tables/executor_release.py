@@ -74,7 +74,7 @@ from ggdp.sources.spark import quiet
 from ggdp.tables.output_files import write_files
 from ggdp.tables.request import COUNTS, COVERS, TableRequest
 from ggdp.tables.table_manifest import covered, table_manifest
-from ggdp.tables.table_release import ArrowViews, TableRelease, table_intervals, tables_of
+from ggdp.tables.table_release import ArrowViews, Table, TableRelease, table_intervals, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -148,7 +148,7 @@ class NoiseTask:
         """Names and types of the released columns."""
         keys = [pa.field(column.name, column.values.type) for column in self.domain]
         covers = [] if covered(self.plan.request, 0) is None else [pa.field(COVERS, pa.string())]
-        return pa.schema(keys + [pa.field(name, pa.int64()) for name in COUNTS] + covers)
+        return pa.schema(keys + [pa.field(name, pa.int64()) for name in self.plan.request.count_columns] + covers)
 
 
 def add_noise(batches: Iterable[pa.RecordBatch], *, task: NoiseTask) -> Iterator[pa.RecordBatch]:
@@ -174,7 +174,8 @@ def add_noise(batches: Iterable[pa.RecordBatch], *, task: NoiseTask) -> Iterator
         cells, noisy = drawn[possible], noisy_drawn[possible]
         keys = [column.values.take(pa.array(code)) for column, code in zip(domain, domain.codes(cells), strict=True)]
         count = np.maximum(noisy, 0) if request.nonnegative else noisy
-        numbers = [pa.array(x) for x in (count, noisy, *table_intervals(task.plan, 0, noisy, task.cut))]
+        written = zip(COUNTS, (count, noisy, *table_intervals(task.plan, 0, noisy, task.cut)), strict=True)
+        numbers = [pa.array(x) for name, x in written if name in request.count_columns]
         said = [] if covers is None else [pa.repeat(covers, noisy.size)]
         yield pa.record_batch([*keys, *numbers, *said], schema=task.schema)
 
@@ -413,7 +414,8 @@ class WrittenRelease(ArrowViews):
             if _digest(files[-1]) != part["sha256"]:
                 raise ArgumentError("path", str(self.path), f"{files[-1].name} is not the file that was released")
         table = pq.ParquetDataset(files, partitioning=None).read().replace_schema_metadata(None)
-        noisy = make_release(table["noisy_count"].to_numpy(), self.plan.described_mechanism, self.guarantee)
+        raw = "noisy_count" if "noisy_count" in table.column_names else "count"
+        noisy = make_release(table[raw].to_numpy(), self.plan.described_mechanism, self.guarantee)
         entry = self.manifest.get("ledger")
         release = clip(noisy, lower=0) if self.request.nonnegative else noisy
         charged_to(release, None if entry is None else EntryReference(**entry))
@@ -427,6 +429,10 @@ class WrittenRelease(ArrowViews):
         manifest = self.path.with_name(f"{self.path.stem}.manifest.json")
         parts = {part["url"]: part["sha256"] for part in self.manifest["table"]["tables"][0]["parts"]}
         return parts | {manifest.name: _digest(manifest)}
+
+    def __getitem__(self, by: str | tuple[str, ...]) -> Table:
+        """Read the table, by its columns as in `TableRelease`."""
+        return self.load()[by]
 
     def to_arrow(self) -> pa.Table:
         """Read the table as an Arrow table."""

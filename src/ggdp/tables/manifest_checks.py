@@ -186,7 +186,10 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
     names = [file["url"] for file in files if file["url"] is not None]
     if len(set(names)) < len(names):
         raise _ContradictionError("table.tables names one file twice")
-    derived, shape = _with_error(manifest, partial(table_manifest, plan, release, files, cut)), _shape(manifest)
+    # Version 0.1.0 wrote the raw counts of every table, and did not call counts noisy where it described them.
+    earlier = not any(column["name"] == "count" and "noisy" in column["dc:description"] for column in columns)
+    make = partial(table_manifest, plan, release, files, cut, earlier=earlier)
+    derived, shape = _with_error(manifest, make), _shape(manifest)
     if request.regime == "declared":
         assert request.cells is not None
         derived["values"]["shape"] = [request.cells * (1 if plan.statistics is None else plan.statistics.sums)]

@@ -7,6 +7,7 @@ once, here: nothing that is returned or written draws noise when it is looked at
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +63,8 @@ def release_counts(
     """
     request = plan.request
     try:
-        source = open_source(data, engine=plan.engine, columns=request.columns, text=request.text, temp_dir=temp_dir)
+        read = partial(open_source, columns=request.columns, where=request.filter, text=request.text)
+        source = read(data, engine=plan.engine, temp_dir=temp_dir)
     except SourceError:
         charge.commit()
         raise
@@ -147,6 +149,8 @@ def _with_statistics(
                 upper=upper,
                 covers=covered(plan.request, number),
                 statistics=published_statistics(plan, noisy, quantiles[number]),
+                written=plan.request.count_columns,
+                digits=plan.request.digits,
             )
         )
     return release, tuple(tables)

@@ -6,6 +6,8 @@ r"""Released tables as files: the counts as CSV or Parquet, and the manifest.
 ``table-1.csv``, ...         several tables of one release
 ``table.manifest.json``      what they promise, with the sha256 of each file
 ``table.manifest.json.sig``  the signature of the manifest, where a key is given (`ggdp.signatures`)
+``DIR/NAME.csv``, ...        tables that have names, as those of a study, in a directory
+``DIR/manifest.json``        their manifest
 ===========================  =====================================================================
 
 Texts of open columns come from the data and may contain a formula, which a spreadsheet would run when it opens a CSV
@@ -29,6 +31,8 @@ import io
 import json
 import os
 import re
+import secrets
+import shutil
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +41,7 @@ from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 from ggdp.ledger.charging import require_apart_from_ledger
 from ggdp.signatures import signature_file, signed
+from ggdp.tables.request import COVERS
 from ggdp.tables.table_release import Table, TableRelease
 
 if TYPE_CHECKING:
@@ -62,8 +67,10 @@ _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _SHOWN = 3
 
 
-def targets(path: str | os.PathLike[str], tables: int) -> tuple[Path, ...]:
-    """Return the files of a release: one for each table, the manifest last."""
+def targets(path: str | os.PathLike[str], tables: int, names: Sequence[str] | None = None) -> tuple[Path, ...]:
+    """Return the files of a release: one for each table, the manifest last; with names, `path` may be a directory."""
+    if names is not None and isinstance(path, str | os.PathLike) and not Path(path).suffix and "\0" not in str(path):
+        return (*(Path(path) / f"{name}.csv" for name in names), Path(path) / MANIFEST[1:])
     file = _file("out", path, FORMATS, " or ")
     return (*numbered(file, tables), file.with_name(f"{file.stem}{MANIFEST}"))
 
@@ -71,6 +78,11 @@ def targets(path: str | os.PathLike[str], tables: int) -> tuple[Path, ...]:
 def picture_files(plot: str | os.PathLike[str] | None, tables: int) -> tuple[Path, ...]:
     """Return the files of the figures, one for each table; none if no figure is requested."""
     return () if plot is None else numbered(_file("plot", plot, PICTURES, ", "), tables)
+
+
+def wide_files(wide: str | os.PathLike[str] | None, tables: int) -> tuple[Path, ...]:
+    """Return the files of tables in wide form, one for each; none if no such file is requested."""
+    return () if wide is None else numbered(_file("wide", wide, (".csv",), ""), tables)
 
 
 def _file(argument: str, path: str | os.PathLike[str], endings: tuple[str, ...], between: str) -> Path:
@@ -121,6 +133,9 @@ def require_free(
     """Raise if files of a directory cannot be written, or are the ledger or the source; errors name `path`."""
     require_apart_from_ledger(ledger, **{argument: files})
     directory = files[0].parent
+    if directory == Path(path) and not os.path.lexists(directory):
+        # A directory of tables is made when they are written.
+        directory = directory.parent
     try:
         if not directory.is_dir():
             said = f"cannot be written: {str(directory)!r} is not a directory; create it first"
@@ -161,7 +176,10 @@ def digests(files: Mapping[Path, bytes]) -> dict[str, str]:
 def files_of(
     release: TableRelease | WrittenRelease, tables: Sequence[Path], pictures: Sequence[Path] = ()
 ) -> dict[Path, bytes]:
-    """Return the files of a release: tables, the manifest after them, and pictures; executors have written theirs."""
+    """Return the files of a release: tables, the manifest after them, and pictures; executors have written theirs.
+
+    Tables in wide form, for print, are among the pictures.
+    """
     found: dict[Path, bytes] = {}
     if tables and isinstance(release, TableRelease):
         is_csv = tables[0].suffix.lower() == ".csv"
@@ -175,7 +193,10 @@ def files_of(
         found[tables[-1]] = (json.dumps(manifest, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
     if pictures:
         shown = release if isinstance(release, TableRelease) else release.load()
-        found |= {file: picture(shown, table, file.suffix.lower()) for table, file in enumerate(pictures)}
+        for number, file in enumerate(pictures):
+            place, kind = number % len(shown.tables), file.suffix.lower()
+            is_wide = kind == ".csv"
+            found[file] = as_csv(shown.tables[place], wide=True) if is_wide else picture(shown, place, kind)
     return found
 
 
@@ -184,23 +205,66 @@ def write_files(files: dict[Path, bytes], path: str, *, overwrite: bool, key: Ed
     signatures = {
         signature_file(file): None if key is None else signed(content, key)
         for file, content in files.items()
-        if file.name.endswith(MANIFEST)
+        if is_manifest(file)
     }
+    directory, contents = Path(path), {**files, **signatures}
     try:
-        write_together({**files, **signatures}, overwrite=overwrite)
+        if any(file.parent == directory for file in files) and not os.path.lexists(directory):
+            _write_directory(directory, contents, overwrite=overwrite)
+        else:
+            write_together(contents, overwrite=overwrite)
     except OSError as failed:
         raise _unwritable(path, failed) from None
+
+
+def is_manifest(file: Path) -> bool:
+    """Return whether a file is named like a manifest."""
+    return f".{file.name}".endswith(MANIFEST)
+
+
+def _write_directory(directory: Path, contents: Mapping[Path, bytes | None], *, overwrite: bool) -> None:
+    """Write the files of a new directory, which appears with all of them or not at all, and files elsewhere."""
+    hidden = directory.with_name(f".{directory.name[:100]}.{secrets.token_hex(6)}")
+    hidden.mkdir()
+    try:
+        moved = {hidden / file.name if file.parent == directory else file: one for file, one in contents.items()}
+        write_together(moved, overwrite=overwrite)
+        hidden.rename(directory)
+    except BaseException:
+        shutil.rmtree(hidden, ignore_errors=True)
+        raise
 
 
 def _unwritable(path: str, failed: OSError, argument: str = "out") -> ArgumentError:
     return ArgumentError(argument, path, f"cannot be written ({failed.strerror or failed}); name another file")
 
 
-def as_csv(table: Table) -> bytes:
-    """Return a table as CSV, with no formula among the texts of its open columns."""
-    rows = table.to_arrow()
+def wide_form(table: Table) -> pa.Table:
+    """Return a table with the levels of its last column side by side: ``count f``, ``lower f``, ``upper f``, ..."""
+    import pyarrow as pa
+
+    rows, (*keys, across) = table.to_arrow(), table.by
+    measures = [name for name in rows.column_names if name not in (*table.by, COVERS)]
+    levels, found = dict[str, None](), dict[tuple[Any, ...], dict[str, dict[str, Any]]]()
+    for row in rows.to_pylist():
+        levels[str(row[across])] = None
+        found.setdefault(tuple(row[name] for name in keys), {})[str(row[across])] = row
+    names = [*keys, *(f"{name} {level}" for level in levels for name in measures)]
+    columns = [pa.array([key[place] for key in found], rows[name].type) for place, name in enumerate(keys)]
+    # Cells that a sparse table does not show are empty.
+    columns += [
+        pa.array([shown.get(level, {}).get(name) for shown in found.values()], rows[name].type)
+        for level in levels
+        for name in measures
+    ]
+    return pa.Table.from_arrays(columns, names)
+
+
+def as_csv(table: Table, *, wide: bool = False) -> bytes:
+    """Return a table as CSV, perhaps in wide form, with no formula among the texts of its open columns."""
+    rows = wide_form(table) if wide else table.to_arrow()
     for place, column in enumerate(table.domain):
-        if column.kind == "open":
+        if column.kind == "open" and column.name in rows.column_names:
             rows = rows.set_column(place, rows.field(place), _harmless(rows.column(place)))
     return _as_csv(rows)
 

@@ -35,29 +35,34 @@ Claim (sensitivity). When a unit is added or removed, at most min(M, N_i) counts
 replaced by another, at most min(2 M, N_i); each by at most R. Proof. What a unit adds is a function of its own rows: R
 or less in each of M cells or fewer, which are cells of the marginal. With f and g what the one that goes and the one
 that comes add to a cell, both in [0, R], the count changes by |f - g| <= R, in a cell that one of them is in: at most M
-+ M cells. Without a column of units every row is a unit, in one cell of each marginal or in none.
++ M cells. Without a column of units every row is a unit, in one cell of each marginal or in none. A filter (`where`)
+keeps or leaves out a row by that row alone, before anything is counted, so that "its own rows" are those of them that
+it keeps, and the rest stands as it is.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime
+from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
-from attrs import field, frozen
+from attrs import field, fields_dict
 
 from ggdp import _validate
-from ggdp._files import read_toml
-from ggdp._records import Flag, documented, like, option, options
+from ggdp._files import MOST_TOML, line_of, parsed_toml, read_file
+from ggdp._records import Flag, documented, frozen, like, option, options
 from ggdp._rounding import rounded_up_text
-from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.domain.text_values import KEYS, TextValues, null_words
+from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 from ggdp.privacy import ApproxDP, Guarantee, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
-from ggdp.privacy.guarantees import validated_neighbours
+from ggdp.privacy.guarantees import as_goal, validated_neighbours
 from ggdp.tables.statistics.statistic import (
     STATISTICS,
     Quantile,
@@ -72,6 +77,8 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+    from ggdp.domain.column import Column
+    from ggdp.domain.filters import Filter
     from ggdp.domain.table_domain import Domain
     from ggdp.ledger import Ledger
     from ggdp.noise import Source
@@ -83,6 +90,8 @@ PerUnit: TypeAlias = Literal["sum", "mean", "min", "max"]
 EngineName: TypeAlias = Literal["duckdb", "spark"]
 
 AUTO: Literal["auto"] = "auto"
+# The unit of a request that declares that each row is one.
+ROW = "row"
 # The columns of a published table beside its keys.
 COUNTS = ("count", "noisy_count", "lower", "upper")
 # A published column, where units may be counted in fewer cells than they are in: what the interval covers, in words.
@@ -93,15 +102,23 @@ MOST_IN_MEMORY = 50_000_000
 _LARGE_DELTA = 1e-5
 _LARGE_EPSILON = 10.0
 _LONGEST_NAME = 80
+# Bytes of the name of a table, which its file has with an ending.
+_LONGEST_FILE = 200
 # Fields that are read from several keys of a TOML file, and these keys.
 _COMPOSED = ("by", "goal", "domain", "statistics")
 _KEYS = ("epsilon", "delta", "notion", "tables", "columns", "impossible")
+_NAMES = (
+    "must be a sequence of names of columns, or of lists of them for several tables. An expression or a column of a "
+    "frame is not a name: declare bins in `domain`, or add a column to the frame that each row determines by itself"
+)
 # A flag that may be given several times.
 _repeated = partial(Flag, kind=list[str] | None)
 
 
 def _marginals(by: str | Sequence[str] | Sequence[Sequence[str]] | None) -> tuple[tuple[str, ...], ...]:
     """Return the columns of each marginal, from a name, a list of names, or a list of such lists; none from None."""
+    if not isinstance(by, str | Sequence | None):
+        raise ArgumentTypeError("by", type(by).__name__, _NAMES)
     if by is None or by == ((),):
         return ((),)
     items = _validate.non_empty(by=[by] if isinstance(by, str) else by)
@@ -109,10 +126,12 @@ def _marginals(by: str | Sequence[str] | Sequence[Sequence[str]] | None) -> tupl
         items = (items,)
     found = []
     for item in items:
+        if not isinstance(item, str | Sequence):
+            raise ArgumentTypeError("by", type(item).__name__, _NAMES)
         names = (item,) if isinstance(item, str) else _validate.non_empty(by=item)
         for name in names:
             if not isinstance(name, str) or not name:
-                raise ArgumentError("by", by, "must be names of columns, or lists of them for several tables")
+                raise ArgumentTypeError("by", type(name).__name__, _NAMES)
             if name in COUNTS:
                 raise ArgumentError("by", name, "is the name of a published column; rename it in the source")
         if len(set(names)) < len(names):
@@ -121,12 +140,6 @@ def _marginals(by: str | Sequence[str] | Sequence[Sequence[str]] | None) -> tupl
     if len({frozenset(names) for names in found}) < len(found):
         raise ArgumentError("by", by, "requests the same table twice, which would cost twice")
     return tuple(found)
-
-
-def _goal(goal: Guarantee) -> Guarantee:
-    if not isinstance(goal, PureDP | ProbabilisticDP | ApproxDP):
-        raise ArgumentTypeError("goal", goal, "must be a goal, such as PureDP(1.0) or ApproxDP(1.0, 1e-6)")
-    return goal
 
 
 def goal_of(epsilon: float, delta: float | None, notion: str | None) -> Guarantee:
@@ -157,6 +170,13 @@ def _domain(domain: Domain | Mapping[str, Any] | str | Path | None) -> Domain:
     return Domain(domain)
 
 
+def _where(where: object) -> str:
+    """Return the canonical text of a filter."""
+    from ggdp.domain.filters import filter_text
+
+    return filter_text(where)
+
+
 def _unit_name(unit_name: object) -> str:
     """Return the word for units, if it fits in a sentence."""
     fits = isinstance(unit_name, str) and unit_name.isprintable() and len(unit_name) <= _LONGEST_NAME
@@ -179,7 +199,7 @@ def _weights(weights: Mapping[str, float] | tuple[tuple[str, float], ...] | None
 
 @frozen(kw_only=True)
 class TextOptions:
-    """How text files are read, if their names do not say so: part of a request, never inferred from the data."""
+    """How text is read, if names of files do not say so: part of a request, never inferred from the data."""
 
     encoding: str | None = option(
         "str, optional",
@@ -225,15 +245,54 @@ class TextOptions:
         key="format.strict_lines",
     )
 
+    sheet: str | None = option(
+        "str, optional",
+        "The sheet of an Excel workbook, if it has several.",
+        Flag("Sheet of an Excel workbook, if it has several.", "NAME", label="Sheet"),
+        key="format.sheet",
+    )
+    decimal: str | None = option(
+        "str, optional",
+        'Decimal mark of numbers in columns of text, such as ","; a point by default. A column may declare its own.',
+        Flag("Decimal mark of numbers in text: ',' or '.' (default).", "C"),
+        key="format.decimal",
+    )
+    thousands: str | None = option(
+        "str, optional",
+        "Separator of groups of three digits of numbers in columns of text: a point, a comma, an apostrophe or a "
+        "space; none by default.",
+        Flag("Separator of thousands of numbers in text: '.', ',', ' or a space.", "C"),
+        key="format.thousands",
+    )
+    date_format: str | None = option(
+        "str, optional",
+        'How dates are written in columns of text, such as "%d.%m.%Y"; by default as in ISO 8601.',
+        Flag("How dates in text are written, such as '%d.%m.%Y'; else ISO 8601.", "FORMAT"),
+        key="format.date_format",
+    )
+    null_values: tuple[str, ...] | None = option(
+        "sequence of str, optional",
+        'Words that stand for missing values in columns of text, such as ``["NA", "."]``.',
+        Flag("Words that stand for missing values in text, such as NA,.", "W[,W...]"),
+        check=null_words,
+        key="format.null_values",
+    )
+
     @cached_property
     def text(self) -> TextFormat | None:
         """How text files are read; None if no option is given."""
-        given = {name: value for name in options(TextOptions) if (value := getattr(self, name)) is not None}
+        names = [name for name in options(TextOptions) if name not in KEYS]
+        given = {name: value for name in names if (value := getattr(self, name)) is not None}
         if not given:
             return None
         from ggdp.sources.text_files import TextFormat
 
         return TextFormat(**given)
+
+    @cached_property
+    def values(self) -> TextValues:
+        """How the text of columns is read that do not declare it themselves."""
+        return TextValues(**{name: getattr(self, name) for name in KEYS})
 
 
 @frozen(kw_only=True)
@@ -253,16 +312,35 @@ class TableOptions(TextOptions):
         check=lambda order: AUTO if order == AUTO else _validate.order(order=order),
         default=AUTO,
     )
+    where: str | None = option(
+        "str, optional",
+        "Condition that rows must meet to be counted, in a small SQL, such as ``age >= 18 and ward <> 'test'``. Rows "
+        "for which it is false or unknown are left out before anything is counted. It is public.",
+        Flag(
+            "Count only rows that meet a condition, in a small SQL: \"age >= 18 and ward <> 'test'\".",
+            "EXPRESSION",
+        ),
+        check=_where,
+    )
     unit: str | None = option(
         "str, optional",
-        "Column that identifies the unit of each row. Without it each row is a unit.",
+        'Column that identifies the unit of each row; or "row" if each person has one row at most, so that each row is '
+        "a unit. Without it each row is a unit, too, with a warning.",
         Flag("Column that identifies the unit of each row; without it each row is a unit.", "COL", label="Unit"),
         key="unit.column",
+    )
+    unit_is_row: bool = option(
+        "bool, default False",
+        'The same as ``unit="row"``.',
+        Flag("Each person has one row at most: each row is a unit.", kind=bool, default=False),
+        check=_validate.boolean,
+        key="unit.is_row",
+        default=False,
     )
     max_cells: int | None = option(
         "int, optional",
         "With `unit`: most cells of a table that one unit is counted in, chosen at random. A table with fewer cells "
-        "limits the number by itself.",
+        "limits the number by itself; statistics without `by` need no number.",
         Flag(
             "With --unit: most cells of a table that one unit is counted in.", "M", int | None, label="Cells per unit"
         ),
@@ -330,6 +408,7 @@ class TableOptions(TextOptions):
                 label="Statistics",
                 name="quantile",
             ),
+            _repeated("Publish the median of a column, its quantile 0.5; needs its range.", "COL", name="median"),
             _repeated(
                 "Public range of a column of numbers (income=0:200000); values outside are clamped to it.",
                 "COL=LO:HI[:STEP]",
@@ -388,6 +467,13 @@ class TableOptions(TextOptions):
         Flag("Publish a sparse table; at most X empty cells are shown on average.", "X", float | None),
         check=_validate.positive,
     )
+    digits: int | None = option(
+        "int, optional",
+        "Decimal digits of `statistics`: values are rounded, and the ends of intervals outwards, which costs nothing.",
+        Flag("Round statistics to this many decimal digits, and their intervals outwards.", "N", int | None),
+        check=_validate.integer,
+        at_least=0,
+    )
 
 
 @frozen
@@ -411,10 +497,10 @@ class TableRequest(TableOptions):
         ),
     )
     goal: Guarantee = field(
-        converter=_goal,
+        converter=as_goal,
         metadata=documented(
-            "PureDP, ProbabilisticDP or ApproxDP",
-            "Guarantee of all tables together.",
+            "PureDP, ProbabilisticDP, ApproxDP or float",
+            "Guarantee of all tables together; a number is the epsilon of pure DP.",
             Flag("Epsilon of the goal.", kind=float, required=True, label="Epsilon", name="epsilon"),
             Flag("Delta of the goal.", kind=float | None, label="Delta", name="delta"),
             Flag(
@@ -469,26 +555,42 @@ class TableRequest(TableOptions):
 
     def __attrs_post_init__(self) -> None:
         self.text  # noqa: B018 - raises if it is wrong
+        self.values  # noqa: B018 - likewise
+        if self.unit == ROW and self.max_cells is None:
+            # With `max_cells` it is a column of that name.
+            object.__setattr__(self, "unit", None)
+            object.__setattr__(self, "unit_is_row", True)
+        elif self.unit is not None and self.max_cells is None and self.by == ((),):
+            object.__setattr__(self, "max_cells", 1)
         from ggdp.tables.request_refusals import refusals
 
         for argument, value, said in refusals(self):
             raise ArgumentError(argument, value, said)
+        for name in self.columns:
+            # Raises where its text cannot be read as declared.
+            self.column(name)
         # Those of the request, said once.
         object.__setattr__(self, "goal", replace(self.goal, neighbours=None))
 
     @cached_property
     def domains(self) -> tuple[Domain, ...]:
         """The domain of each marginal; undeclared columns are open."""
-        from ggdp.domain.column import Column
         from ggdp.domain.table_domain import Domain
 
         return tuple(
             Domain(
-                [self.domain[name] if name in self.domain else Column(name=name) for name in names],
+                [self.column(name) for name in names],
                 impossible=[pattern for pattern in self.domain.impossible if set(pattern) <= set(names)],
             )
             for names in self.by
         )
+
+    def column(self, name: str) -> Column:
+        """Return a column with how its text is read; an undeclared one is open."""
+        from ggdp.domain.column import Column
+
+        declared = self.domain[name] if name in self.domain else Column(name=name)
+        return declared.read_as(self.values)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -496,6 +598,13 @@ class TableRequest(TableOptions):
         units = () if self.unit is None else (self.unit,)
         measured = [statistic.column for statistic in self.statistics]
         return tuple(dict.fromkeys([*(name for names in self.by for name in names), *measured, *units]))
+
+    @cached_property
+    def filter(self) -> Filter | None:
+        """Which rows are counted; None if all are."""
+        from ggdp.domain.filters import parse_filter, read_as
+
+        return None if self.where is None else read_as(parse_filter(self.where), lambda name: self.column(name).text)
 
     @cached_property
     def regimes(self) -> tuple[Regime, ...]:
@@ -533,7 +642,8 @@ class TableRequest(TableOptions):
     def unit_limits(self) -> dict[str, Any]:
         """The column of units and how much of a unit is counted, as `ggdp.sources.query.CountQuery` takes them."""
         limits = {"max_cells": self.cells_per_unit, "max_rows_per_cell": self.max_rows_per_cell}
-        return {"unit": self.unit, **limits}
+        nulls = () if self.unit is None else self.column(self.unit).text.nulls
+        return {"unit": self.unit, **limits, "unit_nulls": nulls}
 
     @cached_property
     def most_cells(self) -> tuple[int, ...]:
@@ -549,6 +659,12 @@ class TableRequest(TableOptions):
     def open_cells_of_a_unit(self) -> int:
         """Most cells that one unit is counted in, over the open marginals."""
         return sum(most for most, kind in zip(self.most_cells, self.regimes, strict=True) if kind == "open")
+
+    @property
+    def count_columns(self) -> tuple[str, ...]:
+        """The columns of counts of a published table: the raw ones only where an adjustment makes them differ."""
+        adjusts = self.nonnegative or self.total is not None
+        return tuple(name for name in COUNTS if adjusts or name != "noisy_count")
 
     @property
     def most_in_a_cell(self) -> int:
@@ -593,6 +709,17 @@ class TableRequest(TableOptions):
         formulas = formula_warning({column.name: column for domain in self.domains for column in domain}.values())
         return tuple(found) if formulas is None else (*found, formulas)
 
+    @cached_property
+    def unit_warning(self) -> Message | None:
+        """What to write if people can have several rows, where no unit is declared; None if one is."""
+        if self.unit is not None or self.unit_is_row:
+            return None
+        return Message(
+            "no unit is declared, so each row is protected by itself: if people can have several rows, name the "
+            "column that identifies them with {unit} and {max_cells}; if each has one row at most, declare it with "
+            "{unit:row}"
+        )
+
     @property
     def dates(self) -> list[str]:
         """The columns in use whose levels are dates, which JSON writes as text."""
@@ -601,10 +728,20 @@ class TableRequest(TableOptions):
     def _within_sizes(self, most: int) -> tuple[int, ...]:
         return tuple(most if size is None else min(most, size) for size in self.sizes)
 
-    def to_toml(self) -> str:
-        """Return the request as the text of a TOML file, which `from_toml` reads, statistics in the order of kinds."""
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """A name for each table: its columns, or its number where these make no name."""
+        named = ["-".join(names) or "all" for names in self.by]
+        is_usable = len({name.casefold() for name in named}) == len(named) and all(map(is_table_name, named))
+        return tuple(named) if is_usable else tuple(f"table-{number}" for number in range(1, len(named) + 1))
+
+    def to_toml(self, names: Sequence[str] = (), **first: object) -> str:
+        """Return the request as the text of a TOML file, which `from_toml` reads, statistics in the order of kinds.
+
+        Names of tables and further keys, which stand first, are those of a study (`ggdp.Study`).
+        """
         goal = self.goal
-        sections: dict[str, dict[str, Any]] = {"": {"epsilon": goal.epsilon}}
+        sections: dict[str, dict[str, Any]] = {"": {**first, "epsilon": goal.epsilon}}
         if not isinstance(goal, PureDP):
             sections[""]["delta"] = goal.delta
         if goal.notion == "probabilistic":
@@ -621,7 +758,8 @@ class TableRequest(TableOptions):
             else:
                 asked.setdefault(statistic.kind, []).append(statistic.column)
         parts = [(f"[{section}]" if section else "", values) for section, values in sections.items()]
-        parts += [("[[tables]]", {"by": list(names), **asked}) for names in self.by]
+        named: Sequence[dict[str, Any]] = [{"name": name} for name in names] or [{}] * len(self.by)
+        parts += [("[[tables]]", {**name, "by": list(by), **asked}) for name, by in zip(named, self.by, strict=True)]
         for column in self.domain:
             declared = {key: value for key, value in column.arguments().items() if value is not None and key != "name"}
             values_in = declared.pop("range", None)
@@ -636,29 +774,45 @@ class TableRequest(TableOptions):
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> TableRequest:
-        """Return the request of a TOML file."""
+        """Return the request of a TOML file; errors name its line and key."""
+        content, name = read_file(path, argument="path", most=MOST_TOML), str(path)
+        plain = parsed_toml(content, name, argument="path")
+        with named_by_lines(content, plain, name):
+            return cls.from_keys(plain, name)
+
+    @classmethod
+    def from_keys(cls, content: Mapping[str, Any], name: str) -> TableRequest:
+        """Return the request that the keys of a TOML file make, given its name; errors are named by its keys."""
         from ggdp.domain.table_domain import Domain
 
-        content, name = read_toml(path, argument="path"), str(path)
         known = {said.key or one: one for one, (_, said) in options(cast("type", cls)).items() if one not in _COMPOSED}
         sections = {key.partition(".")[0] for key in known if "." in key}
         flat: dict[str, Any] = {}
         for key, value in content.items():
             # The keys of a section are as in "unit.column".
             is_section = key in sections and isinstance(value, dict)
+            if (key, value) == ("unit", ROW):
+                key, value, is_section = "unit", {"is_row": True}, True
             flat |= {f"{key}.{inner}": one for inner, one in value.items()} if is_section else {key: value}
         if unknown := [key for key in flat if key not in known and key not in _KEYS]:
-            raise ArgumentError("path", name, f"{unknown[0]!r} is not a key of a request")
+            near = get_close_matches(unknown[0], [*known, *_KEYS], n=1)
+            said = f"is not a key of a request{f'; did you mean {near[0]!r}?' if near else '; take it out'}"
+            raise ArgumentError(unknown[0], flat[unknown[0]], said)
         given = {known[key]: value for key, value in flat.items() if key in known}
         if "epsilon" not in content:
             raise ArgumentError("path", name, "needs a key epsilon, such as epsilon = 1.0")
         tables = content.get("tables", [])
         if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
             raise ArgumentError("path", name, "needs a section [[tables]] for each table")
-        statistics = [_statistics(table, name) for table in tables]
-        if any(found != statistics[0] for found in statistics):
-            raise ArgumentError("path", name, "asks for other statistics in another table; ask for the same in all")
+        statistics = [_statistics(table) for table in tables]
+        for table, found in zip(tables, statistics, strict=True):
+            if found != statistics[0]:
+                said = "asks for other statistics in another table; ask for the same in all, or use a study for each"
+                raise ArgumentError("tables.by", table.get("by", []), said)
         by = [[columns] if isinstance(columns := table.get("by", []), str) else columns for table in tables]
+        for key in ("columns", "impossible"):
+            if not isinstance(content.get(key, {}), dict if key == "columns" else dict | list):
+                raise ArgumentError(key, content[key], f"must be a section, such as [{key}.NAME] or [[{key}]]")
         return cls(
             by=None if by == [[]] else by,
             goal=goal_of(content["epsilon"], content.get("delta"), content.get("notion")),
@@ -676,12 +830,17 @@ class TableRequest(TableOptions):
         patterns = dict.fromkeys(tuple(pattern.items()) for domain in self.domains for pattern in domain.impossible)
         record: type = type(self)
         first, texts = ("by", "goal", "domain"), options(TextOptions)
+        # Manifests name these where they are used.
+        unused = [
+            name for name in ("unit_is_row", "digits") if getattr(self, name) is fields_dict(TableRequest)[name].default
+        ]
+        filtered = {} if self.where is None else {"where": self.where}
         # Manifests have always had the statistics last.
         last = {
             "statistics": [described(statistic) for statistic in self.statistics],
             "per_unit": self.per_unit,
             "weights": dict(self.weights),
-            "text": (self.text or TextFormat()).to_dict(),
+            "text": {**(self.text or TextFormat()).to_dict(), **self.values.declared},
             "impossible": [
                 {name: level.isoformat() if isinstance(level, date) else level for name, level in pattern}
                 for pattern in patterns
@@ -691,8 +850,13 @@ class TableRequest(TableOptions):
             "by": [list(names) for names in self.by],
             "goal": self.goal.under(self.neighbours).to_dict(),
             "domain": Domain(used).to_dict(),
-            **{name: getattr(self, name) for name in options(record) if name not in {*first, *texts, *last}},
+            **{
+                name: getattr(self, name)
+                for name in options(record)
+                if name not in {*first, *texts, *last, *unused, "where"}
+            },
             **last,
+            **filtered,
         }
 
     @classmethod
@@ -725,10 +889,14 @@ class TableRequest(TableOptions):
         )
 
 
-@frozen(kw_only=True)
+@frozen
 class PlanArguments(TableRequest):
     """The arguments of `ggdp.plan_table`: a request, and what a run does that nobody reads in a manifest."""
 
+    goal: Guarantee = field(default=None, converter=as_goal, metadata=like(TableRequest, "goal"))
+    domain: Domain = field(factory=lambda: _domain(None), converter=_domain, metadata=like(TableRequest, "domain"))
+    epsilon: float | None = option("float, optional", "In place of `goal`: the epsilon of pure DP.")
+    delta: float | None = option("float, optional", "With `epsilon`: the delta of approximate DP.")
     engine: EngineName | None = option(
         '{"duckdb", "spark"}, optional',
         "Engine that reads files; DuckDB by default. A frame is counted by its own engine.",
@@ -744,9 +912,18 @@ class PlanArguments(TableRequest):
         "Where to draw the tables, .png, .pdf or .svg; needs the extra `plots`.",
         Flag("Draw the released table to a .png, .pdf or .svg file.", "FILE", Path | None),
     )
+    wide: str | os.PathLike[str] | None = option(
+        "path, optional",
+        "Where to write the tables for print, .csv: with the levels of the last column of `by` side by side.",
+        Flag(
+            "Also write the table for print, the levels of the last column of --by side by side.",
+            "FILE.csv",
+            Path | None,
+        ),
+    )
 
 
-@frozen(kw_only=True)
+@frozen
 class ReleaseArguments(PlanArguments):
     """The arguments of `ggdp.release_table` but the data: those of a plan, and of `TablePlan.run`."""
 
@@ -786,19 +963,41 @@ class ReleaseArguments(PlanArguments):
     analyst: str | None = option(
         "str, optional", "Who asks, for the ledger.", Flag("Who asks, for --ledger.", "NAME", label="Analyst")
     )
+    once: str | None = option(
+        "str, optional",
+        "With `ledger` and `out`: a key of your choice, such as the name and the date of a scheduled job. A run with "
+        "the key of an earlier release draws and charges nothing: it returns the files that were published.",
+        Flag("With --ledger: a key that charges once; a retry returns what was published and charges nothing.", "KEY"),
+    )
 
 
 @frozen
 class CheckArguments(TextOptions):
     """The arguments of `ggdp.check_table` but the data: what of a request can be compared with a source."""
 
-    by: tuple[tuple[str, ...], ...] = field(converter=_marginals, metadata=like(TableRequest, "by"))
+    by: tuple[tuple[str, ...], ...] = field(
+        default=None,
+        converter=_marginals,
+        metadata=like(TableRequest, "by", doc="Columns to count by. Without them, and statistics: all columns."),
+    )
     domain: Domain = field(factory=lambda: _domain(None), converter=_domain, metadata=like(TableRequest, "domain"))
+    where: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "where"))
     unit: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit"))
+    unit_is_row: bool = field(default=False, kw_only=True, metadata=like(TableRequest, "unit_is_row"))
     statistics: tuple[Statistic, ...] = field(
         default=(), converter=checked_statistics, kw_only=True, metadata=like(TableRequest, "statistics")
     )
     per_unit: PerUnit | None = field(default=None, kw_only=True, metadata=like(TableRequest, "per_unit"))
+    weights: tuple[tuple[str, float], ...] = field(
+        default=(), converter=_weights, kw_only=True, metadata=like(TableRequest, "weights")
+    )
+    neighbours: Neighbours = field(default="add-remove", kw_only=True, metadata=like(TableRequest, "neighbours"))
+    draft_domain: str | os.PathLike[str] | None = option(
+        "path, optional",
+        "Where to write a draft of the domain, .toml. It is NOT PRIVATE, and is refused as a domain until it is "
+        "corrected by the code book and its mark is removed.",
+        Flag("Write a draft of the domain, NOT PRIVATE, to correct by the code book.", "FILE.toml", Path | None),
+    )
     epsilon: float = option(
         "float, default 1.0",
         "Epsilon of the release that is planned: what the noise of each `max_cells` is shown for.",
@@ -818,14 +1017,22 @@ class RangeArguments(TextOptions):
     column: str = field(
         metadata=documented("str", "A column of numbers; values that are no numbers are counted nowhere.")
     )
-    goal: Guarantee = field(metadata=like(TableRequest, "goal", doc="The guarantee."))
+    goal: Guarantee = field(
+        default=None,
+        converter=as_goal,
+        metadata=like(TableRequest, "goal", doc="The guarantee; a number is the epsilon of pure DP."),
+    )
+    epsilon: float | None = field(default=None, kw_only=True, metadata=like(PlanArguments, "epsilon"))
+    delta: float | None = field(default=None, kw_only=True, metadata=like(PlanArguments, "delta"))
     share: float = option(
         "float, default 0.01",
         "The share of the noisy total that may be outside of the range, at least 0 and below 1.",
         Flag("Share of the values that may be outside of the range.", "SHARE", float, default=0.01),
         default=0.01,
     )
+    where: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "where"))
     unit: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit"))
+    unit_is_row: bool = field(default=False, kw_only=True, metadata=like(TableRequest, "unit_is_row"))
     max_cells: int | None = option(
         "int, optional",
         "With `unit`: most buckets that one unit is counted in.",
@@ -854,17 +1061,76 @@ def _declared(declared: Mapping[str, Any], *, dated: bool) -> dict[str, Any]:
     return found
 
 
-def _statistics(table: Mapping[str, Any], name: str) -> tuple[Statistic, ...]:
+def _statistics(table: Mapping[str, Any]) -> tuple[Statistic, ...]:
     found: list[Statistic] = []
     for key, value in table.items():
         if key == "quantile" and isinstance(value, dict):
             found += [Quantile(column, fractions) for column, fractions in value.items()]
         elif key != "quantile" and key in STATISTICS and isinstance(value, list):
             found += [STATISTICS[key](column) for column in value]
+        elif key in STATISTICS:
+            example = "{ COLUMN = [0.5] }" if key == "quantile" else '["COLUMN"]'
+            raise ArgumentError(f"tables.{key}", value, f"must be as in {key} = {example}")
         elif key != "by":
-            known = ", ".join(["by", *STATISTICS])
-            raise ArgumentError("path", name, f"{key!r} is not a key of [[tables]]: {known}")
+            known = ", ".join(["name", "by", *STATISTICS])
+            raise ArgumentError(f"tables.{key}", value, f"is not a key of [[tables]]; known are {known}")
     return tuple(found)
+
+
+def is_table_name(name: object) -> bool:
+    """Return whether a table may have this name, which is that of a file on every system."""
+    if not isinstance(name, str) or re.fullmatch(r"\w[\w .()+-]{0,79}(?<![ .])", name) is None:
+        return False
+    return name.casefold() != "manifest" and len(name.encode()) <= _LONGEST_FILE
+
+
+@contextmanager
+def named_by_lines(content: bytes, plain: Mapping[str, Any], name: str) -> Iterator[None]:
+    """Make errors about a request that is read from a TOML file name its line and its key."""
+    known = {one: said.key or one for one, (_, said) in options(TableRequest).items()}
+    mentioned = {**known, "domain": "[columns.NAME]", "statistics": "mean, sum, variance or quantile"}
+
+    def mention(argument: str, value: str) -> str:
+        key = mentioned.get(argument, argument)
+        return f"{key} = {value!r}" if value else key
+
+    try:
+        yield
+    except ArgumentError as refused:
+        if refused.argument == "path":
+            raise
+        key = known.get(refused.argument, refused.argument)
+        found = next(_places(key, refused.value, plain), None) or tuple(key.split("."))
+        line = next((line for end in range(len(found), 0, -1) if (line := line_of(content, found[:end]))), None)
+        shown = ".".join(step for step in found if isinstance(step, str))
+        said = refused.expected.in_words_of(mention) if isinstance(refused.expected, Message) else refused.expected
+        where = name if line is None else f"{name}, line {line}"
+        raise type(refused)(f"{where}: {shown}", refused.value, said) from None
+
+
+def _places(key: str, value: object, plain: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
+    """Yield the keys of a TOML file that an error about an argument may be about, the likeliest first."""
+    for column in plain.get("columns", {}):
+        role, _, of = key.partition(" of ")
+        if of == repr(column):
+            yield "columns", column, value if role == "domain" and isinstance(value, str) else role
+    key = "tables.name" if key == "name" else key
+    kind = key.removeprefix("tables.")
+    for place, table in enumerate(plain.get("tables", ())):
+        asked = table.get(kind)
+        if kind != key and asked == value:
+            yield "tables", place, kind
+        if kind == "by" and (asked == value or asked == [value] or (isinstance(asked, list) and value in asked)):
+            yield "tables", place, kind
+        for statistic in STATISTICS if kind == "statistics" else ():
+            if value in table.get(statistic, ()):
+                yield "tables", place, statistic
+        if key == "fractions" and "quantile" in table:
+            yield "tables", place, "quantile"
+    if key in ("by", "statistics"):
+        yield ("tables",)
+    if key == "domain":
+        yield ("columns",)
 
 
 def _key(key: str) -> str:

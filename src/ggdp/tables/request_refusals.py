@@ -18,6 +18,8 @@ from ggdp.tables.statistics.statistic import published_names
 
 # Up to this many cells are released on the executors of Spark.
 MOST_ON_EXECUTORS = 10**10
+# Decimal digits of statistics.
+MOST_DIGITS = 15
 # More could not be distinguished in 64-bit noise.
 MOST_ROWS = 10**12
 # What is wrong with a request: the argument, its value, and what is expected of it.
@@ -44,6 +46,8 @@ def refusals(request: TableRequest) -> _Refusals:
         yield "per_unit", request.per_unit, Message("needs {statistics}")
     if request.weights:
         yield "weights", dict(request.weights), Message("needs {statistics}")
+    if request.digits is not None:
+        yield "digits", request.digits, Message("needs {statistics}: counts are whole numbers")
 
 
 def _refused_units(request: TableRequest) -> _Refusals:
@@ -53,6 +57,8 @@ def _refused_units(request: TableRequest) -> _Refusals:
         said = Message("needs {unit}: name the column that identifies the unit of each row")
         yield "max_cells", request.max_cells, said
     if unit is not None:
+        if request.unit_is_row:
+            yield "unit", unit, Message("does not go with {unit:row}: units are the rows, or the values of a column")
         if not isinstance(unit, str):
             raise ArgumentTypeError("unit", unit, "must be the name of a column")
         if not unit:
@@ -146,6 +152,8 @@ def _refused_adjustments(request: TableRequest) -> _Refusals:
 
 def _refused_statistics(request: TableRequest) -> _Refusals:
     """Yield statistics without a public range, and what statistics do not go with."""
+    if (request.digits or 0) > MOST_DIGITS:
+        yield "digits", request.digits, f"must be at most {MOST_DIGITS}: floats have no more"
     measured = dict.fromkeys(statistic.column for statistic in request.statistics)
     for column in measured:
         if column not in request.domain or request.domain[column].values_in is None:

@@ -9,7 +9,7 @@ level for what is not declared and one for nulls, so that every row has a code.
 c_u       distinct cells of a table that unit u is in
 S(M)      sum of min(c_u, M) over units: pairs of unit and cell that are kept if M are counted
 F         cells of the table that are not empty
-h(M)      margin of error (95%) of pure Laplace noise where a unit is in M cells of each table
+h(M)      margin of error (95%) of a count of this request, under pure DP, with a unit in M cells of each table
 ========  ====================================================================================
 
 Which M to recommend: the one with the least h(M) + (S(infinity) - S(M)) / F, that is noise and what is cut from a cell
@@ -19,42 +19,56 @@ a published number such as `max_cells` should be chosen by what is known of such
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import evolve
 from numpy.typing import NDArray
 
 from ggdp import _validate
+from ggdp._files import write_together
 from ggdp._records import takes_data
 from ggdp.domain.column import Column
 from ggdp.domain.table_domain import Domain
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, GgdpError
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
 from ggdp.releases.mechanism_record import LEVEL
-from ggdp.sources.codes import bin_codes
+from ggdp.sources.codes import NUMBER, bin_codes, declared_text, read_text
 from ggdp.sources.counting import clamped_totals, keys
 from ggdp.sources.duckdb_engine import json_irregular
 from ggdp.sources.engine import Frame, hide_errors
-from ggdp.sources.files import Files, find_files, headers_in_errors
+from ggdp.sources.files import TEXTS, Files, find_files, headers_in_errors
 from ggdp.sources.measures import SummedMeasure
 from ggdp.sources.query import CountQuery, TableSource, open_source
-from ggdp.sources.text_files import Irregular, TextFormat, csv_irregular
-from ggdp.tables.request import MOST_IN_MEMORY, CheckArguments, Regime, TableRequest, TextOptions
+from ggdp.sources.text_files import Irregular, TextFormat, csv_irregular, json_line_batches
+from ggdp.tables.request import (
+    MOST_IN_MEMORY,
+    ROW,
+    CheckArguments,
+    Regime,
+    TableRequest,
+    TextOptions,
+)
 from ggdp.tables.statistics.statistic import checked_statistics
 from ggdp.tables.statistics.statistics_plan import measure_of, plan_statistics
 from ggdp.tables.table_noise import LAPLACE, table_noise
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from ggdp.tables.table_plan import plan_request
 
 
 def quantiles(values: NDArray[np.int64], weights: NDArray[np.int64]) -> dict[str, int]:
@@ -86,6 +100,7 @@ class ColumnCheck:
     unparsable: int = 0
     distinct_unmatched: int | None = None  # how many different values that is; None where it was not counted
     most_frequent: tuple[tuple[str, int], ...] = ()  # the most frequent of these values, with their rows
+    forms: tuple[tuple[str, int], ...] = ()  # with bins: forms of values that cannot be read, with their rows (`mask`)
     unseen: tuple[Any, ...] = ()  # declared levels that no row has. They must stay declared.
     advice: tuple[str, ...] = ()  # what to do
 
@@ -107,6 +122,7 @@ class RangeCheck:
     # Units whose rows in a cell add up to a number that would be clamped, cell by cell; None without units or a sum.
     totals_below: int | None = None
     totals_above: int | None = None
+    forms: tuple[tuple[str, int], ...] = ()  # forms of values that are not numbers, with their rows (`mask`)
     advice: tuple[str, ...] = ()  # what to do
 
 
@@ -131,10 +147,23 @@ class UnitCheck:
     null_rows: int
     # For each table: ``by``; ``quantiles`` of the cells of a unit, and of the rows of a unit in a cell
     # (``row_quantiles``); ``choices``, for each M the share of pairs of unit and cell that is ``kept``, the number of
-    # ``units_cut``, how many are ``cut`` from a cell on average, and the ``plus_minus`` at 95 % of pure Laplace noise;
+    # ``units_cut``, how many are ``cut`` from a cell on average, and the ``plus_minus`` of counts at 95 %;
     # ``recommended``, the M with the least sum of plus-minus and cut.
     tables: tuple[dict[str, Any], ...]
     epsilon: float = 1.0  # what the noise is for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenColumn:
+    """A column of a source by itself, whatever is declared of it."""
+
+    name: str
+    reads_as: str  # what nearly all of its values are: integers, numbers, dates, times, true or false, or text
+    rows: int
+    nulls: int
+    distinct: int | None  # how many different values it has; None where they were not counted
+    forms: tuple[tuple[str, int], ...] = ()  # the most frequent forms of its values, with their rows (`mask`)
+    draft: dict[str, Any]  # what a draft of a domain declares of it; nothing of identifiers and free text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +186,10 @@ class TableCheck:
         The columns of statistics.
     text : TextCheck or None
         How records were read, of CSV and JSON files.
+    alarms : tuple of str
+        What would make the release a table of nothing, or protect less than is meant. Read it first.
+    seen : tuple of SeenColumn
+        All columns by themselves, where nothing is counted by or a draft is requested.
     """
 
     rows: int
@@ -166,13 +199,17 @@ class TableCheck:
     units: UnitCheck | None
     ranges: tuple[RangeCheck, ...] = ()
     text: TextCheck | None = None
+    alarms: tuple[str, ...] = ()
+    seen: tuple[SeenColumn, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as plain values, ready for JSON, the warning first."""
         found = asdict(self)
         for column in found["columns"]:
             column["unseen"] = [level if isinstance(level, str | int) else str(level) for level in column["unseen"]]
-        return {"notice": NOTICE, **found}
+        for seen in found["seen"]:
+            seen["draft"] = json.loads(json.dumps(seen["draft"], default=str))
+        return {"notice": NOTICE, "alarms": found.pop("alarms"), **found}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +230,7 @@ class TextCheck:
 def text_check(data: object, text: TextFormat | None) -> TextCheck | None:
     """Return how the records of text files were read; None for anything else."""
     files = find_files(data, text) if isinstance(data, str | os.PathLike) else None
-    if files is None or files.format == "parquet":
+    if files is None or files.format not in TEXTS:
         return None
     found = hide_errors(files.named, lambda: (csv_irregular if files.has_header else json_irregular)(files))
     # Line ends in fields far beyond the header are seen by the number of lines.
@@ -214,7 +251,8 @@ def _text_advice(files: Files, found: Irregular, several: int) -> Iterator[str]:
     """Yield what to do about the records of text files, of which several hold line ends."""
     text = files.text
     if found.invalid:
-        yield f"some text is not valid {text.encoding}; give the encoding of the file, such as latin-1"
+        fitting = " or ".join(_fitting_encodings(files)) or "the one that its program wrote"
+        yield f"some text is not valid {text.encoding}; declare the encoding of the file: {fitting}"
     if found.not_objects:
         are = (
             "1 record is not a JSON object and counts as a row"
@@ -251,7 +289,201 @@ def _text_advice(files: Files, found: Irregular, several: int) -> Iterator[str]:
         )
 
 
+def _fitting_encodings(files: Files) -> list[str]:
+    """Return encodings in which the bytes of text files are text, by the bytes beyond ASCII."""
+    found: set[int] = set()
+    for path in files.paths:
+        if path.lower().endswith((".gz", ".zst")):
+            return ["latin-1", "cp1252"]
+        with open(path, "rb") as opened:
+            begin = opened.read(2)
+            if begin in (b"\xff\xfe", b"\xfe\xff"):
+                return ["utf-16"]
+            opened.seek(0)
+            while piece := opened.read(1 << 22):
+                found |= set(piece.translate(None, bytes(range(128))))
+    # Latin-1 has control characters where cp1252 has quotation marks, dashes and the euro sign.
+    marks = {code for code in found if code < 160}
+    if not marks:
+        return ["latin-1", "cp1252"]
+    return [] if marks & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else ["cp1252"]
+
+
+def mask(value: str) -> str:
+    """Return the form of a value: each digit as d, each letter as a, at most 24 characters."""
+    short = value if len(value) <= _LONGEST_FORM else f"{value[:_LONGEST_FORM]}..."
+    return "".join("d" if one.isdigit() else "a" if one.isalpha() else one for one in short)
+
+
+def _forms(values: Sequence[tuple[str, int]] | None) -> tuple[tuple[str, int], ...]:
+    """Return the most frequent forms of values, with their rows."""
+    found: Counter[str] = Counter()
+    for value, rows in values or ():
+        found[mask(value)] += rows
+    return tuple(found.most_common(_FEW))
+
+
+def _nothing(name: str, values: int, unread: int, forms: Sequence[tuple[str, int]], needed: str) -> Iterator[str]:
+    """Yield an alarm if most values of a column cannot be used, with what can be read and what is there."""
+    if values <= 0:
+        yield f"column {name!r} has no values at all: is it the right file, and the right column?"
+    elif unread > values / 2:
+        shown = "".join([" (here: ", ", ".join(repr(form) for form, _ in forms), ")"]) if forms else ""
+        yield (
+            f"NEARLY NOTHING of column {name!r} would be counted: {unread:,} of {values:,} values {needed}{shown}. "
+            "A release would spend its budget on a table of nothing"
+        )
+
+
+_NUMBERS = "are not numbers, which are written as 12, -3.5 or 1e6"
+_TIMES = "are not dates or times, which are written as 2024-01-31 or 2024-01-31T12:30"
+# Words in names of columns that identify people.
+_IDENTIFIERS = re.compile(
+    r"(?:^|[^a-z])(?:id|ids|pid|uid|mrn|ssn|nr|patients?|persons?|people|subjects?|individuals?|participants?|"
+    r"respondents?|households?|customers?|clients?|users?|members?|students?|pupils?|employees?|workers?)(?:$|[^a-z])|[a-z]Id$|ID$"
+)
+
+
+def all_columns(data: Any, text: TextFormat | None) -> list[str]:  # noqa: ANN401 - a path, or a frame
+    """Return the names of the columns of a source that are there once, in their order."""
+    if not isinstance(data, str | os.PathLike):
+        names = list(nw.from_native(data).collect_schema().names())
+    elif (files := find_files(data, text)).has_header:
+        names = list(files.header)
+    elif files.format == "parquet":
+        names = hide_errors(files.named, lambda: pq.read_schema(files.paths[0]).names)
+    else:
+        batch = next(json_line_batches(files.paths[0], files.text, pa.schema([("line", pa.string())])), None)
+        first = json.loads(batch.column(0)[0].as_py() or "null") if batch is not None and batch.num_rows else None
+        names = list(first) if isinstance(first, dict) else []
+    return [name for name in names if isinstance(name, str) and names.count(name) == 1]
+
+
+def identifies(name: str) -> bool:
+    """Return whether a column looks as if it identified people, by its name."""
+    return (_IDENTIFIERS.search(name) or _IDENTIFIERS.search(name.lower())) is not None
+
+
+def _identifiers(found: Sequence[SeenColumn]) -> Iterator[str]:
+    """Yield an alarm for each column of identifiers that has values in several rows."""
+    for column in found:
+        rows = column.rows - column.nulls
+        if column.distinct and rows > column.distinct > 1:
+            yield (
+                f"column {column.name!r} looks like an identifier, and its values repeat: {rows / column.distinct:.1f} "
+                "rows each on average. Without a unit only single rows are protected: declare it with --unit "
+                f"{column.name} (unit={column.name!r}) and --max-cells, or say that rows are units with --unit-is-row "
+                '(unit="row")'
+            )
+
+
+# What texts are read as, the first that nearly all of them are.
+_READS = {
+    "true or false": "true|false",
+    "integers": "[+-]?[0-9]{1,18}",
+    "numbers": NUMBER,
+    "dates": "[0-9]{4}-[0-9]{2}-[0-9]{2}",
+    "times": "[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}.*",
+}
+_NEARLY_ALL = 0.95
+# A column of more is no list of levels, nor of many numbers.
+_MOST_LEVELS = 30
+# Ends of drafted ranges, which are no values of the data.
+_ENDS = [digit * 10**power for power in range(13) for digit in (1, 2, 5)]
+
+
+def _see(source: TableSource, name: str) -> SeenColumn:
+    """Return what a column holds, and a draft of its declaration."""
+    numbers = Column(name=name, edges=(-math.inf, math.inf), other=_OTHER, missing=_MISSING)
+    if source.engine.kinds[name] in ("float", "decimal"):
+        inside, others, nulls = _by_code(source, numbers).tolist()
+        values, reads_as, distinct = [], "numbers", None
+    else:
+        table = _aggregated(source, Domain([Column(name=name)]), lambda found: found)
+        values = list(zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True))
+        _, others, nulls = _by_code(source, Column(name=name, levels=(_OTHER * 2,), other=_OTHER, missing=_MISSING))
+        inside, distinct = 0, len(values)
+        fitting = {
+            kind: sum(rows for value, rows in values if re.fullmatch(pattern, value, re.IGNORECASE))
+            for kind, pattern in _READS.items()
+        }
+        reads_as = next((kind for kind in _READS if others and fitting[kind] >= _NEARLY_ALL * others), "text")
+    fits = [value for value, _ in values if re.fullmatch(_READS.get(reads_as, ".*"), value, re.IGNORECASE | re.DOTALL)]
+    draft: dict[str, Any] = {}
+    if identifies(name):
+        reads_as += ", an identifier by its name"
+    elif reads_as in ("dates", "times") and fits:
+        # Only whole years, so that no day of anybody is in it.
+        ends = (min(fits)[:4], f"{int(max(fits)[:4]) + 1:04d}")
+        draft = {"edges": dict(zip(("from", "to"), (date(int(year), 1, 1) for year in ends), strict=True))}
+        draft["edges"]["every"] = "year"
+    elif fits and len(fits) <= min(_MOST_LEVELS, others / 2) and reads_as in ("true or false", "integers", "text"):
+        draft = {"levels": sorted(map(int, fits)) if reads_as == "integers" else sorted(fits)}
+        if source.engine.kinds[name] == "boolean":
+            draft = {"levels": [False, True]}
+    elif reads_as in ("integers", "numbers"):
+        edges = [-math.inf, *(-end for end in reversed(_ENDS)), 0, *_ENDS, math.inf]
+        counts = _by_code(source, Column(name=name, edges=edges, other=_OTHER, missing=_MISSING))[:-2]
+        found = np.flatnonzero(counts)
+        if found.size:
+            low, high = edges[found[0]], edges[found[-1] + 1]
+            draft = {"range": [max(low, -_ENDS[-1]), min(high, _ENDS[-1])]}
+    if nulls and "range" not in draft and draft:
+        draft["missing"] = "missing"
+    return SeenColumn(
+        name=name,
+        reads_as=reads_as,
+        rows=int(inside + others + nulls),
+        nulls=int(nulls),
+        distinct=distinct,
+        forms=_forms(values),
+        draft=draft,
+    )
+
+
+def _seen_columns(data: Any, text: TextFormat | None, names: Sequence[str], **opening: Any) -> tuple[SeenColumn, ...]:  # noqa: ANN401
+    """Return what columns hold; those of a type that is not counted are left out."""
+    found = []
+    for name in names:
+        with (
+            suppress(GgdpError),
+            headers_in_errors(),
+            open_source(data, columns=[name], text=text, **opening) as source,
+        ):
+            found.append(_see(source, name))
+    return tuple(found)
+
+
+def _toml(value: object) -> str:
+    """Return a drafted value as TOML writes it: as JSON does, but for mappings and dates."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_toml(inner)}" for key, inner in value.items()) + " }"
+    if isinstance(value, date):
+        return value.isoformat()
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def draft_of(seen: Sequence[SeenColumn]) -> str:
+    """Return a draft of a domain file, which `ggdp.Domain.from_toml` refuses until its mark is removed."""
+    parts = [
+        "# NOT PRIVATE: `ggdp check` has made this draft from the data, without noise. Do not publish it, or use it",
+        "# as it is: a level, an edge or a range that only the data know reveals who is in them. Correct each column",
+        "# by the code book, then remove the next line.\nnot_private_draft = true\n",
+    ]
+    for column in seen:
+        share = f"{column.nulls / column.rows:.0%} missing" if column.rows else "no rows"
+        number = "" if column.distinct is None else f", {column.distinct:,} different"
+        said = f"# {column.reads_as}{number}, {share}"
+        if column.draft:
+            lines = [f"{key} = {_toml(value)}" for key, value in column.draft.items()]
+            parts.append("\n".join([f"[columns.{_toml(column.name)}]  {said}", *lines, ""]))
+        else:
+            parts.append(f"# {_toml(column.name)} is not declared: an identifier, or free text? {said[2:]}\n")
+    return "\n".join(parts)
+
+
 _FEW = 5
+_LONGEST_FORM = 24
 # Names that no level has: they are for private use.
 _OTHER, _MISSING = "\ue000", "\ue001"
 
@@ -259,7 +491,7 @@ _OTHER, _MISSING = "\ue000", "\ue001"
 @takes_data(CheckArguments, TextOptions)
 def check_table(
     data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
-    by: Any,  # noqa: ANN401 - as the record has it
+    by: Any = None,  # noqa: ANN401 - as the record has it
     domain: Any = None,  # noqa: ANN401
     **given: Any,  # noqa: ANN401
 ) -> TableCheck:
@@ -296,10 +528,40 @@ def check_table(
     >>> found.columns[0].nulls, found.columns[0].most_frequent, found.columns[0].unseen
     (1, (('No', 1),), ('sometimes',))
     """
+    CheckArguments(by, **given)  # raises if one is unknown or wrong, before the source is opened
     epsilon = given.pop("epsilon", 1.0)
+    # All is checked before a file is opened.
+    asked = CheckArguments(by, domain, **given)
     opening = {name: given.pop(name, None) for name in ("engine", "temp_dir")}
+    target, text = given.pop("draft_domain", None), asked.text
+    if target is not None and os.path.lexists(target):
+        raise ArgumentError("draft_domain", str(target), "already exists; name another file")
+    asks_nothing = by is None and not checked_statistics(given.get("statistics", ()))
+    seen: tuple[SeenColumn, ...] = ()
+    with headers_in_errors():
+        names = all_columns(data, text)
+    if asks_nothing or target is not None:
+        seen = _seen_columns(data, text, names, **opening)
+    if target is not None:
+        write_together({Path(target): draft_of(seen).encode()}, overwrite=False)
+    is_declared = given.get("unit") is not None or given.get("unit_is_row")
+    counted = {name for names in asked.by for name in names}
+    suspects = [] if is_declared else [name for name in names if identifies(name) and name not in counted]
+    repeated = seen if asks_nothing else _seen_columns(data, text, suspects, **opening)
+    alarms = list(_identifiers([one for one in repeated if one.name in suspects]))
+    if asks_nothing:
+        return TableCheck(
+            rows=max((column.rows for column in seen), default=0),
+            regime="open",
+            columns=(),
+            marginals=(),
+            units=None,
+            text=text_check(data, text),
+            alarms=tuple(alarms),
+            seen=seen,
+        )
     # A check has no guarantee, so any goal with a delta will do.
-    given |= {"goal": ApproxDP(1.0, 1e-9), "max_cells": None if given.get("unit") is None else 1}
+    given |= {"goal": ApproxDP(1.0, 1e-9), "max_cells": None if given.get("unit") in (None, ROW) else 1}
     try:
         request = TableRequest(by=by, domain=domain, **given)
     except ArgumentError as refused:
@@ -309,19 +571,27 @@ def check_table(
         request = TableRequest(by=by, domain=domain, **given, false_cells=1.0)
     epsilon = _validate.positive(epsilon=epsilon)
     declared = {column.name: column for marginal in request.domains for column in marginal}
-    opened = partial(open_source, data, columns=request.columns, text=request.text, **opening)
+    read = partial(open_source, columns=request.columns, where=request.filter, text=request.text)
+    opened = partial(read, data, **opening)
     with headers_in_errors(), opened() as source:
         # With the values that statistics are of, so that columns that have no numbers are refused.
         measured = plan_statistics(request).measured if request.statistics else ()
         source.check(CountQuery(marginals=request.domains, measured=measured))
         columns = tuple(_column(source, column) for column in declared.values())
         ranges = tuple(
-            _range(source, request, request.domain[name])
+            _range(source, request, request.column(name))
             for name in dict.fromkeys(statistic.column for statistic in request.statistics)
         )
         rows = columns[0].rows if columns else ranges[0].rows
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains if len(marginal))
         units = None if request.unit is None else _units(source, request.unit, request, marginals, rows, epsilon)
+    unreadable: list[str] = []
+    for column, dated in ((one, declared[one.name].dated) for one in columns):
+        unread = column.unmatched if column.declared != "open" else 0
+        needed = (_TIMES if dated else _NUMBERS) if column.unparsable > unread / 2 else "match no level and no bin"
+        unreadable += _nothing(column.name, column.rows - column.nulls, unread, column.forms, needed)
+    for one in ranges:
+        unreadable += _nothing(one.name, one.rows - one.nulls, one.not_numbers, one.forms, _NUMBERS)
     is_too_large = request.regime == "declared" and request.numbered_cells > MOST_IN_MEMORY
     return TableCheck(
         rows=rows,
@@ -331,6 +601,8 @@ def check_table(
         units=units,
         ranges=ranges,
         text=text_check(data, request.text),
+        alarms=tuple(dict.fromkeys([*unreadable, *alarms])),
+        seen=seen,
     )
 
 
@@ -339,13 +611,15 @@ def _column(source: TableSource, column: Column) -> ColumnCheck:
     is_open = column.kind == "open"
     # Nothing equals this level: all values of an open column are others.
     levels = (_OTHER * 2,) if is_open else column.levels
-    probe = Column(name=column.name, levels=levels, edges=column.edges, other=_OTHER, missing=_MISSING)
+    probe = _probe(column, levels=levels, edges=column.edges)
     counts = _by_code(source, probe)
     nulls, unmatched, unparsable = int(counts[-1]), 0 if is_open else int(counts[-2]), 0
+    unread: list[tuple[str, int]] | None = []
     if unmatched and column.kind == "bins":
         inner = [edge for edge in column.edges or () if edge not in (-math.inf, math.inf)]
-        anywhere = Column(name=column.name, edges=(-math.inf, *inner, math.inf), other=_OTHER, missing=_MISSING)
+        anywhere = _probe(column, edges=(-math.inf, *inner, math.inf))
         unparsable = int(_by_code(source, anywhere)[-2])
+        unread = _unmatched(source, anywhere, anywhere) if unparsable else []
     values = _unmatched(source, column, probe) if unmatched else []
     distinct = None if values is None else len(values)
     if is_open:
@@ -372,6 +646,7 @@ def _column(source: TableSource, column: Column) -> ColumnCheck:
         unparsable=unparsable,
         distinct_unmatched=distinct,
         most_frequent=tuple((values or [])[:_FEW]),
+        forms=_forms(unread),
         unseen=tuple(level for level, count in zip(column.levels or (), counts, strict=False) if not count),
         advice=tuple(said for applies, said in advice if applies),
     )
@@ -384,16 +659,19 @@ def _range(source: TableSource, request: TableRequest, column: Column) -> RangeC
     low, high = float(values.low), float(values.high)
     # The last bin has its end; so the end of the range is inside.
     edges = (-math.inf, low, math.nextafter(high, math.inf), math.inf)
-    probe = Column(name=column.name, edges=edges, other=_OTHER, missing=_MISSING)
+    probe = _probe(column, edges=edges)
     below, inside, above, unparsable, nulls = _by_code(source, probe).tolist()
     if source.engine.kinds[column.name] == "boolean":
         # Truths are numbers here, 0 and 1, though no bin of numbers holds them.
         inside, unparsable = unparsable, 0
+    anywhere = Column(name=column.name, edges=(-math.inf, math.inf), other=_OTHER, missing=_MISSING)
+    forms = _forms(_unmatched(source, anywhere, anywhere)) if unparsable else ()
     measures = [measure_of(request, statistic) for statistic in request.statistics if statistic.column == column.name]
     totals: dict[str, int] = {}
     if summed := tuple(SummedMeasure(measure, squares=False) for measure in measures if measure.rule == "sum"):
         # No cell is left out, so that the key decides nothing.
-        query = CountQuery(marginals=request.domains, unit=request.unit, measured=summed[:1], key=bytes(16))
+        limits = {"unit": request.unit, "unit_nulls": request.unit_limits["unit_nulls"]}
+        query = CountQuery(marginals=request.domains, **limits, measured=summed[:1], key=bytes(16))
         tables = source.answer(query, clamped_totals)
         totals = {f"totals_{end}": sum(table[end][0].as_py() or 0 for table in tables) for end in ("below", "above")}
     advice = []
@@ -411,8 +689,14 @@ def _range(source: TableSource, request: TableRequest, column: Column) -> RangeC
         below=below,
         above=above,
         **totals,
+        forms=forms,
         advice=tuple(advice),
     )
+
+
+def _probe(column: Column, **declared: Any) -> Column:  # noqa: ANN401 - levels or edges
+    """Return a column in which every row has a code, whose text is read as that of another."""
+    return Column(name=column.name, other=_OTHER, missing=_MISSING, **declared, **column.text.declared)
 
 
 def _by_code(source: TableSource, probe: Column) -> NDArray[np.int64]:
@@ -431,17 +715,22 @@ def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple
     def others(found: Frame) -> Frame:
         if column.kind != "bins":
             return found
-        return found.filter(
-            bin_codes(nw.col("t0"), "text", probe, nw.String(), source.engine.dialect) == probe.other_code
-        )
+        rewriting = column.rewriting if source.engine.kinds[column.name] == "text" else None
+        found = found.with_columns(d0=declared_text(nw.col("t0"), (), rewriting))
+        found = found.with_columns(r0=read_text(nw.col("d0"), column))
+        codes = bin_codes(nw.col("d0"), "text", probe, nw.String(), source.engine.dialect, nw.col("r0"))
+        return found.filter(codes == probe.other_code).drop("d0", "r0")
 
     def canonical(value: str) -> str:
         """Return the text of the level that a value matches (`ggdp.sources.codes`)."""
+        if column.rewriting is not None and source.engine.kinds[column.name] == "text":
+            value = column.rewriting.of(value)
         if column.kind == "integer" and re.fullmatch(r"[+-]?[0-9]+(\.0*)?", value, re.ASCII):
             return str(int(value.partition(".")[0]))
         return value.lower() if column.kind == "boolean" else value
 
-    table = _aggregated(source, Domain([Column(name=column.name)]), others)
+    values_of = Column(name=column.name, null_values=column.text.null_values)
+    table = _aggregated(source, Domain([values_of]), others)
     values = zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True)
     known = set(column.texts)
     left = [(value, count) for value, count in values if canonical(value) not in known]
@@ -462,7 +751,7 @@ def _units(
     source: TableSource, unit: str, request: TableRequest, marginals: Sequence[MarginalCheck], rows: int, epsilon: float
 ) -> UnitCheck:
     """Return how many cells units are in, table by table, and what each `max_cells` leaves and costs."""
-    column = Column(name=unit)
+    column = Column(name=unit, null_values=request.column(unit).text.null_values)
     whole = _marginal(source, Domain([column]))
     found = []
     # Without columns all rows are one cell.
@@ -480,15 +769,22 @@ def _units(
         limits = [digit * 10**power for power in range(len(str(largest)) + 1) for digit in (1, 2, 3, 5)]
         for limit in limits[: bisect_left(limits, largest) + 1]:
             kept = int((np.minimum(cells, limit) * units).sum())
-            moving = sum(limit if size is None else min(limit, size) for size in request.sizes)
-            noise = Mechanism(table_noise(PureDP(epsilon), Sensitivity.histogram(max_cells=moving), LAPLACE))
+            # Two units move where one is replaced.
+            both = limit if request.neighbours == "add-remove" else 2 * limit
+            moving = sum(both if size is None else min(both, size) for size in request.sizes)
+            if request.statistics:
+                limited = evolve(request, goal=PureDP(epsilon), max_cells=limit)
+                half_width = plan_request(limited).half_width
+            else:
+                noise = Mechanism(table_noise(PureDP(epsilon), Sensitivity.histogram(max_cells=moving), LAPLACE))
+                half_width = int(noise.law.half_width(LEVEL))
             choices.append(
                 {
                     "max_cells": limit,
                     "kept": kept / total if total else 1.0,
                     "cut": (total - kept) / cells_filled if cells_filled else 0.0,
                     "units_cut": int(units[cells > limit].sum()),
-                    "plus_minus": int(noise.law.half_width(LEVEL)),
+                    "plus_minus": half_width,
                 }
             )
         best = min(choices, key=lambda choice: (choice["plus_minus"] + choice["cut"], choice["max_cells"]))

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from ggdp.domain.column import Column
 from ggdp.releases.release import Described, Release, Wording, manifest_of
-from ggdp.tables.request import COVERS, TableRequest
+from ggdp.tables.request import COUNTS, COVERS, TableRequest
 from ggdp.tables.statistics.margins import describe_split
 from ggdp.tables.statistics.statistic import Quantile
 from ggdp.tables.statistics.statistics_plan import measure_of
@@ -44,12 +44,16 @@ def table_manifest(
     files: Sequence[dict[str, Any]] | None = None,
     cut: Sequence[CutCount] = (),
     error: Mapping[str, Any] | None = None,
+    earlier: bool = False,
 ) -> dict[str, Any]:
-    """Return the manifest of tables; `files` has the ``url`` and ``sha256`` of each, once they are written."""
+    """Return the manifest of tables; `files` has the ``url`` and ``sha256`` of each, once they are written.
+
+    An `earlier` one is as version 0.1.0 wrote it: with raw counts in every table, and without the words on noise.
+    """
     request = plan.request
     written = files or [{"url": None, "sha256": None}] * len(request.by)
     return {
-        **manifest_of(release, wording_of(plan, cut), error),
+        **manifest_of(release, wording_of(plan, cut, earlier=earlier), error),
         "table": {
             "request": request.to_dict(),
             # Without a column of units, persons are not mentioned.
@@ -69,7 +73,10 @@ def table_manifest(
                 {
                     **file,
                     **table_properties(request, number),
-                    "tableSchema": {"columns": _columns(request, number), "primaryKey": list(request.by[number])},
+                    "tableSchema": {
+                        "columns": _columns(request, number, earlier=earlier),
+                        "primaryKey": list(request.by[number]),
+                    },
                 }
                 for number, file in enumerate(written)
             ],
@@ -77,10 +84,14 @@ def table_manifest(
     }
 
 
-def wording_of(plan: TablePlan, cut: Sequence[CutCount] = ()) -> Wording:
+def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool = False) -> Wording:
     """Return the wording of a statement: what a count is, what it may omit, and who is protected."""
     request = plan.request
-    said, noise = [_counted(request), *_left_out(request)], list[str]()
+    said, noise = [] if earlier else ["These numbers carry random noise that protects privacy."], list[str]()
+    said.append(_counted(request))
+    if request.where is not None:
+        said.append(f"Only rows with {request.where} are counted.")
+    said += _left_out(request)
     for count in cut:
         table = "" if len(request.by) == 1 else f" of {' x '.join(request.by[count.table])}"
         said.append(
@@ -119,6 +130,9 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = ()) -> Wording:
             "Intervals are functions of released values alone. A statistic that is not known at all is left empty, and "
             "its interval is the whole range."
         )
+        if request.digits is not None:
+            digits = number_of(request.digits, "decimal digit")
+            noise.append(f"Statistics are rounded to {digits}, and the ends of their intervals outwards.")
         if not request.nonnegative:
             noise.append("Because of the noise, counts may be negative, and parts may not add up to their totals.")
     complete = [names for names, regime in zip(request.by, request.regimes, strict=True) if regime == "declared"]
@@ -169,7 +183,7 @@ def _left_out(request: TableRequest) -> list[str]:
     return [f"{'; '.join(said)}, so counts can be too low.", covered]
 
 
-def _columns(request: TableRequest, number: int) -> list[dict[str, Any]]:
+def _columns(request: TableRequest, number: int, *, earlier: bool) -> list[dict[str, Any]]:
     """Return the columns of a table in the manner of CSV on the Web."""
     covers, limited = covered(request, number), limits(request, number)
     interval = f"95 % interval for {covers or 'the count without noise'}; from the raw noisy count"
@@ -189,13 +203,16 @@ def _columns(request: TableRequest, number: int) -> list[dict[str, Any]]:
             extra = [f"{label!r} for {role}" for role, label in roles if label]
             words = ", ".join([bins if column.kind == "bins" else "public levels", *extra])
         said.append((column.name, "string" if kind == "text" else kind, words))
-    counted_after = f"count of {counted(request)} after the adjustments that the manifest names"
-    said += [
-        ("count", "integer", f"{counted_after}; {limited}" if limited else counted_after),
+    counts = COUNTS if earlier else request.count_columns
+    after = " after the adjustments that the manifest names" if "noisy_count" in counts else ""
+    count = f"{'' if earlier else 'noisy '}count of {counted(request)}{after}"
+    described = (
+        ("count", "integer", f"{count}; {limited}" if limited else count),
         ("noisy_count", "integer", "raw noisy count; it may be negative"),
         ("lower", "integer", f"lower end of the {interval}"),
         ("upper", "integer", f"upper end of the {interval}"),
-    ]
+    )
+    said += [one for one in described if one[0] in counts]
     for statistic in request.statistics:
         of = f"{statistic.column}, clamped to {request.domain[statistic.column].values_in}"
         fractions = statistic.fractions if isinstance(statistic, Quantile) else ()

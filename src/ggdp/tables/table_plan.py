@@ -7,6 +7,7 @@ is a plan that is run, and nothing else: all that can be decided without the dat
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -18,12 +19,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ggdp import _validate
+from ggdp._files import read_json
 from ggdp._records import options, takes, takes_data
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, Message, PrivacyWarning
-from ggdp.ledger.charging import ChargeRequest, PendingCharge
+from ggdp.ledger.charging import ChargeRequest, PendingCharge, charged_before
 from ggdp.noise.entropy import checked_source
 from ggdp.privacy import ApproxDP, Guarantee, PureDP
+from ggdp.privacy.guarantees import as_goal
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.releases.adjustments import Adjustment
 from ggdp.releases.mechanism_record import LEVEL, NoiseRecord, Threshold, apply_threshold
@@ -36,15 +39,17 @@ from ggdp.tables.statistics.margins import SIZES, count_half_width, describe_spl
 from ggdp.tables.statistics.statistics_plan import StatisticsPlan, plan_statistics, statistics_mechanism
 from ggdp.tables.table_manifest import covered, number_of, protected_unit, table_properties, wording_of
 from ggdp.tables.table_noise import LAPLACE, NoiseFor, table_mechanism
-from ggdp.tables.table_release import TableRelease, html_row
+from ggdp.tables.table_release import ArrowViews, TableRelease, html_row
 from ggdp.tables.units_over_limit import CutPlan, joint, plan_cut, rest_of_goal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pyarrow as pa
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from ggdp.ledger import Ledger
+    from ggdp.ledger.chain import Entry
     from ggdp.mechanisms import Mechanism
     from ggdp.noise import Source
     from ggdp.tables.executor_release import WrittenRelease
@@ -76,6 +81,7 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
         *tables,
         ("cells", unknown if request.cells is None else f"{request.cells:,}"),
         ("regime", _REGIMES[request.regime]),
+        *((("rows", f"only those with {request.where}"),) if request.where is not None else ()),
         ("unit", protected_unit(request)),
         ("order", rounded_text(mechanism.order, 6)),
         ("scale", rounded_text(mechanism.scale, 6)),
@@ -116,8 +122,10 @@ class TablePlan:
         Which sums the noise is added to, where statistics are requested; None if it is added to counts.
     engine : {"duckdb", "spark"}, optional
         Engine that reads files.
-    out, plot : Path, optional
-        Where a run writes the tables, and pictures of them.
+    out, plot, wide : Path, optional
+        Where a run writes the tables, pictures of them, and their wide form.
+    names : tuple of str, optional
+        Names of the tables, by which a run writes them where `out` is a directory.
     """
 
     request: TableRequest
@@ -129,6 +137,8 @@ class TablePlan:
     engine: Literal["duckdb", "spark"] | None = None
     out: Path | None = None
     plot: Path | None = None
+    names: tuple[str, ...] | None = None
+    wide: Path | None = None
 
     @cached_property
     def described_mechanism(self) -> NoiseRecord:
@@ -194,8 +204,8 @@ class TablePlan:
     def files(self) -> tuple[Path, ...]:
         """The files that a run writes: the tables, their manifest, the pictures."""
         tables = len(self.request.by)
-        written = () if self.out is None else output_files.targets(self.out, tables)
-        return (*written, *output_files.picture_files(self.plot, tables))
+        written = () if self.out is None else output_files.targets(self.out, tables, self.names)
+        return (*written, *output_files.picture_files(self.plot, tables), *output_files.wide_files(self.wide, tables))
 
     def run(
         self,
@@ -207,17 +217,18 @@ class TablePlan:
         source: Source | None = None,
         ledger: Ledger | str | os.PathLike[str] | None = None,
         analyst: str | None = None,
-    ) -> TableRelease | WrittenRelease:
+        once: str | None = None,
+    ) -> TableRelease | WrittenRelease | PublishedFiles:
         """Count the data, draw the noise, and write the tables if the plan says where. Each run spends the budget.
 
         Parameters
         ----------
-        data, temp_dir, overwrite, sign, source, ledger, analyst
+        data, temp_dir, overwrite, sign, source, ledger, analyst, once
             As in `ggdp.release_table`.
 
         Returns
         -------
-        TableRelease or WrittenRelease
+        TableRelease, WrittenRelease or PublishedFiles
             As in `ggdp.release_table`; files of the plan are written all or none.
 
         Examples
@@ -234,15 +245,22 @@ class TablePlan:
             named = str(sign) if isinstance(sign, str | os.PathLike) else "a key"
             raise ArgumentError("sign", named, Message("needs {out}: the signature is a file next to the manifest"))
         written = () if self.out is None else files[: tables + 1]
+        if once is not None:
+            if self.out is None:
+                raise ArgumentError("once", once, Message("needs {out}: a retry returns the files that were published"))
+            if (found_before := charged_before(ledger, self, once)) is not None:
+                return PublishedFiles.of(self, *found_before)
         given: dict[str, Any] = {"overwrite": overwrite, "ledger": ledger, "data": data}
         if self.out is not None:
             output_files.require_tables(self.out, written, **given)
         if self.plot is not None:
-            output_files.require_pictures(self.plot, files[len(written) :], **given)
-        with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
+            output_files.require_pictures(self.plot, output_files.picture_files(self.plot, tables), **given)
+        if self.wide is not None:
+            output_files.require_free("wide", str(self.wide), output_files.wide_files(self.wide, tables), **given)
+        with PendingCharge(ledger, self, analyst=analyst, source=bits, once=once) as charge:
             release = release_counts(self, data, bits, temp_dir, charge, key)
             found = output_files.files_of(release, written, files[len(written) :])
-            output_files.write_files(found, str(self.out or self.plot), overwrite=overwrite, key=key)
+            output_files.write_files(found, str(self.out or self.plot or self.wide), overwrite=overwrite, key=key)
             elsewhere = {} if isinstance(release, TableRelease) else release.digests
             charge.published(elsewhere | output_files.digests(found))
         return release
@@ -296,7 +314,7 @@ class TablePlan:
             if self.statistics is None
             else {**describe_split(self.statistics), "plus_minus": half_widths(self), "units_of_a_cell": list(SIZES)},
             "sensitivity": str(self.mechanism.sensitivity),
-            "warnings": list(request.warnings),
+            "warnings": self.warnings,
             "files": [str(file) for file in self.files],
             **({} if self.engine is None else {"engine": self.engine}),
             # What JSON cannot tell: which texts are dates.
@@ -322,14 +340,20 @@ class TablePlan:
                 raise
             raise ArgumentTypeError("plain", plain, "must be what TablePlan.to_dict returned") from wrong
         tables = len(request.by)
-        manifest = next((place for place, file in enumerate(files) if file.endswith(output_files.MANIFEST)), None)
-        first = None if manifest is None else Path(files[0])
-        drawn = files[0 if manifest is None else manifest + 1 :]
+        manifest = next((place for place, file in enumerate(files) if output_files.is_manifest(Path(file))), None)
+        out, names, after = None, None, files[0 if manifest is None else manifest + 1 :]
+        if manifest is not None:
+            out = output_files.unnumbered(Path(files[0]), tables)
+            if Path(files[manifest]).name == output_files.MANIFEST[1:]:
+                out, names = Path(files[manifest]).parent, tuple(Path(file).stem for file in files[:manifest])
+        drawn, spread = ([file for file in after if file.endswith(".csv") == is_wide] for is_wide in (False, True))
         found = plan_request(
             request,
             engine=engine,
-            out=None if first is None else output_files.unnumbered(first, tables),
+            out=out,
+            names=names,
             plot=output_files.unnumbered(Path(drawn[0]), tables) if drawn else None,
+            wide=output_files.unnumbered(Path(spread[0]), tables) if spread else None,
         )
         again = json.loads(json.dumps(found.to_dict()))
         for name, value in json.loads(json.dumps(dict(plain))).items():
@@ -346,7 +370,76 @@ class TablePlan:
         return f"<table><caption>{escape(f'TablePlan: {TITLE}')}</caption><tbody>{rows}</tbody></table>"
 
     def _rows(self) -> list[tuple[str, str]]:
-        return summary_rows(self) + [("warning", warning) for warning in self.request.warnings]
+        return summary_rows(self) + [("warning", warning) for warning in self.warnings]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to think twice about: the warnings of the request, and that no unit is declared."""
+        return [*self.request.warnings, *filter(None, [self.request.unit_warning])]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PublishedFiles(ArrowViews):
+    """Tables that an earlier run with the same key (`once`) has published, as their files are now.
+
+    Attributes
+    ----------
+    plan : TablePlan
+        The plan, which is that of the earlier run.
+    entry : Entry
+        The charge of the earlier run; nothing was charged again.
+    files : tuple of Path
+        The files, which are those that the ledger recorded, to the byte.
+    manifest : dict
+        The manifest among them.
+    """
+
+    plan: TablePlan
+    entry: Entry
+    files: tuple[Path, ...]
+    manifest: dict[str, Any]
+
+    @classmethod
+    def of(cls, plan: TablePlan, entry: Entry, digests: Mapping[str, str]) -> PublishedFiles:
+        """Return what an entry has published, if the files of a plan are still those."""
+
+        def refused(said: str) -> ArgumentError:
+            stays = "the charge stays, and nothing is drawn again with this key; a new key charges again"
+            return ArgumentError("once", entry.once, f"has charged entry {entry.number}, but {said}; {stays}")
+
+        named, directory = {file.name: file for file in plan.files}, plan.files[0].parent
+        if missing := [name for name in named if not any(known.startswith(name) for known in digests)]:
+            raise refused(f"published {', '.join(digests)}, not {missing[0]}: name the outputs of that release")
+        files = tuple(named.get(name, directory / name) for name in digests)
+        for file, digest in zip(files, digests.values(), strict=True):
+            try:
+                with file.open("rb") as content:
+                    is_same = hashlib.file_digest(content, "sha256").hexdigest() == digest
+            except OSError:
+                raise refused(f"{str(file)!r} is not there: put it back") from None
+            if not is_same:
+                raise refused(f"{str(file)!r} is not the file that was published: put that back")
+        described = next(file for file in files if output_files.is_manifest(file))
+        return cls(plan=plan, entry=entry, files=files, manifest=read_json(described, argument="once"))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of the tables."""
+        return self.plan.guarantee
+
+    def to_arrow(self) -> pa.Table:
+        """Return the one table as an Arrow table, read from its file."""
+        described, *others = self.manifest["table"]["tables"]
+        if others:
+            raise ArgumentError("release", f"of {len(others) + 1} tables", "has no single table; read one of its files")
+        import pyarrow.csv
+        import pyarrow.parquet
+
+        if self.plan.files[0].suffix.lower() != ".csv":
+            return pyarrow.parquet.read_table(self.plan.files[0])
+        columns = described["tableSchema"]["columns"]
+        texts = {column["name"]: pyarrow.string() for column in columns if column["datatype"] == "string"}
+        return pyarrow.csv.read_csv(self.files[0], convert_options=pyarrow.csv.ConvertOptions(column_types=texts))
 
 
 def plan_request(
@@ -356,15 +449,24 @@ def plan_request(
     engine: Literal["duckdb", "spark"] | None = None,
     out: str | os.PathLike[str] | None = None,
     plot: str | os.PathLike[str] | None = None,
+    names: tuple[str, ...] | None = None,
+    wide: str | os.PathLike[str] | None = None,
 ) -> TablePlan:
     """Return how a request will be answered; `noise_for` takes noise from published certificates, not by a search."""
     tables = len(request.by)
     if out is not None:
-        output_files.targets(out, tables)
+        output_files.targets(out, tables, names)
         out = Path(out)
     if plot is not None:
         output_files.picture_files(plot, tables)
         plot = Path(plot)
+    if wide is not None:
+        output_files.wide_files(wide, tables)
+        wide = Path(wide)
+        if out is not None and wide == out:
+            raise ArgumentError("wide", str(wide), Message("is the file of {out}; name another file"))
+        if request.by == ((),):
+            raise ArgumentError("wide", str(wide), Message("needs {by}: a column whose levels stand side by side"))
     if engine is not None:
         _validate.choice(engine=engine, among=("duckdb", "spark"))
         # If no engine is named, the data may be a frame of Spark: the size is then checked when it is opened.
@@ -410,11 +512,22 @@ def plan_request(
         engine=engine,
         out=out,
         plot=plot,
+        names=names,
+        wide=wide,
     )
 
 
+def warn_of(plan: TablePlan) -> None:
+    """Warn of what a plan protects little; the warnings point to the first caller outside ggdp."""
+    frame, depth = sys._getframe(), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "ggdp":
+        frame, depth = frame.f_back, depth + 1
+    for warning in plan.warnings:
+        warnings.warn(warning, PrivacyWarning, stacklevel=depth)
+
+
 @takes(PlanArguments, TextOptions)
-def plan_table(by: Any, goal: Any, domain: Any = None, **given: Any) -> TablePlan:  # noqa: ANN401 - those of the record
+def plan_table(by: Any, goal: Any = None, domain: Any = None, **given: Any) -> TablePlan:  # noqa: ANN401 - those of the record
     """Plan a release of private counts: cells, noise, error and cost. No data are read and no budget is spent.
 
     Parameters
@@ -454,24 +567,20 @@ def plan_table(by: Any, goal: Any, domain: Any = None, **given: Any) -> TablePla
     ['a', 'b', 'c']
     """
     run = {name: given.pop(name, None) for name in _OF_PLANS}
-    request = TableRequest(by, goal, domain, **given)
-    # Warnings point to the first caller outside ggdp.
-    frame, depth = sys._getframe(), 1
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "ggdp":
-        frame, depth = frame.f_back, depth + 1
-    for warning in request.warnings:
-        warnings.warn(warning, PrivacyWarning, stacklevel=depth)
-    return plan_request(request, **run)
+    request = TableRequest(by, as_goal(goal, run.pop("epsilon"), run.pop("delta")), domain, **given)
+    plan = plan_request(request, **run)
+    warn_of(plan)
+    return plan
 
 
 @takes_data(ReleaseArguments, TextOptions)
 def release_table(
     data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
     by: Any,  # noqa: ANN401 - as the record has it
-    goal: Any,  # noqa: ANN401
+    goal: Any = None,  # noqa: ANN401
     domain: Any = None,  # noqa: ANN401
     **given: Any,  # noqa: ANN401
-) -> TableRelease | WrittenRelease:
+) -> TableRelease | WrittenRelease | PublishedFiles:
     """Count the rows of a table by public columns, and release the counts under differential privacy.
 
     Equivalent to ``plan_table(...).run(data, ...)``.

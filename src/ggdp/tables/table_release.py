@@ -3,7 +3,7 @@
 ======================  ===============================================================================
 the columns of `by`     the keys, rebuilt from the public domain (or, where it is open, from released rows)
 count                   the count after the requested adjustments
-noisy_count             the raw noisy count
+noisy_count             the raw noisy count, where adjustments make it differ
 lower, upper            95 % interval for the true count, from the raw noisy count
 mean_COL, ...           statistics of columns, where they are requested: value (null where the noisy sums say nothing),
                         and its interval as mean_COL_lower and mean_COL_upper
@@ -123,6 +123,10 @@ class Table(ArrowViews):
         What the intervals cover, where that is less than all that the source holds, or what counts are.
     statistics : tuple of PublishedStatistic
         Statistics of each row, with their intervals.
+    written : tuple of str
+        Which of the columns of counts are written: not `noisy_count` where it is `count`.
+    digits : int, optional
+        Decimal digits that statistics were rounded to, if that was requested.
     """
 
     domain: Domain
@@ -133,6 +137,8 @@ class Table(ArrowViews):
     upper: NDArray[np.int64]
     covers: str | None = None
     statistics: tuple[PublishedStatistic, ...] = ()
+    written: tuple[str, ...] = COUNTS
+    digits: int | None = None
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -144,7 +150,7 @@ class Table(ArrowViews):
         import pyarrow as pa
 
         columns = dict(zip(self.by, self.keys.columns, strict=True))
-        columns |= {name: pa.array(getattr(self, name)) for name in COUNTS}
+        columns |= {name: pa.array(getattr(self, name)) for name in self.written}
         for name, value, lower, upper in self.statistics:
             columns[name] = pa.array(value, mask=np.isnan(value))
             columns |= {f"{name}_lower": pa.array(lower), f"{name}_upper": pa.array(upper)}
@@ -172,7 +178,7 @@ class TableRelease(ArrowViews):
         All counts as one vector, the tables one after another, with the guarantee of all of them together; with
         statistics, all noisy sums.
     tables : tuple of Table
-        The tables.
+        The tables. ``release["sex", "smokes"]`` is the one with these columns.
     cut : tuple of CutCount
         With `count_cut`: how many units are in more cells of a table than they are counted in, privately.
     charge : PendingCharge, optional
@@ -185,7 +191,7 @@ class TableRelease(ArrowViews):
     >>> domain = ggdp.Domain({"sex": ["f", "m"], "smokes": ["no", "yes"]})
     >>> release = ggdp.release_table(people, by=["sex", "smokes"], goal=ggdp.PureDP(1.0), domain=domain)
     >>> release.to_arrow().column_names
-    ['sex', 'smokes', 'count', 'noisy_count', 'lower', 'upper']
+    ['sex', 'smokes', 'count', 'lower', 'upper']
     >>> print(release.guarantee)
     1-DP under add-remove neighbours
     """
@@ -235,6 +241,23 @@ class TableRelease(ArrowViews):
         """The manifest as it was written first, with the digests of the files; None if nothing was written."""
         return next(iter(self.written_manifests), None)
 
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What to look at before the release is used: tables and columns that may be empty, by what is released."""
+        from ggdp.tables.nothing_counted import notes_of
+
+        return tuple(notes_of(self))
+
+    def __getitem__(self, by: str | tuple[str, ...]) -> Table:
+        """Return one of several tables: by its name in a study, or by its columns: ``release["sex", "smokes"]``."""
+        names = (by,) if isinstance(by, str) else by
+        known = self.plan.names or self.request.table_names
+        for name, table in zip(known, self.tables, strict=True):
+            if by in (name, " x ".join(table.by)) or (isinstance(names, tuple) and {*names} == {*table.by}):
+                return table
+        said = f"is not one of the tables: {', '.join(map(repr, known))}; give a name, or the columns it counts by"
+        raise ArgumentError("release[...]", by, said)
+
     def to_arrow(self) -> pa.Table:
         """Return the one table as an Arrow table; if there are several, take one of `tables`."""
         return self._one().to_arrow()
@@ -259,7 +282,7 @@ class TableRelease(ArrowViews):
         >>> people = pyarrow.table({"smokes": ["no", "yes", "no"]})
         >>> release = ggdp.release_table(people, by="smokes", goal=ggdp.PureDP(1.0), domain={"smokes": ["no", "yes"]})
         >>> release.to_csv().splitlines()[0]
-        'smokes,count,noisy_count,lower,upper'
+        'smokes,count,lower,upper'
         """
         from ggdp.tables.output_files import as_csv
 
@@ -322,7 +345,7 @@ class TableRelease(ArrowViews):
                         *(str(row[name]) for name in table.by),
                         f"{row['count']:,}",
                         f"{row['lower']:,} to {row['upper']:,}",
-                        *(text for name in names for text in shown_estimate(row, name)),
+                        *(text for name in names for text in shown_estimate(row, name, table.digits)),
                     ]
                 )
                 for row in table.to_arrow().slice(0, _ROWS_IN_NOTEBOOKS).to_pylist()
@@ -344,11 +367,12 @@ class TableRelease(ArrowViews):
             for row in table.to_arrow().slice(0, _ROWS_AT_A_PROMPT).to_pylist():
                 said = [f"{row['count']} ({row['lower']} to {row['upper']})"]
                 for statistic in table.statistics:
-                    value, interval = shown_estimate(row, statistic.name)
+                    value, interval = shown_estimate(row, statistic.name, table.digits)
                     said.append(f"{statistic.name} {value or 'null'} ({interval})")
                 lines.append(f"    {', '.join(str(row[name]) for name in table.by) or 'all'}: {', '.join(said)}")
             if len(table) > _ROWS_AT_A_PROMPT:
                 lines.append("    ...")
+        lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 
     def _promise(self) -> str:
@@ -377,6 +401,7 @@ def tables_of(release: Release, plan: TablePlan, keys: list[pa.Table], cut: Sequ
                 lower=lower,
                 upper=upper,
                 covers=covered(plan.request, number),
+                written=plan.request.count_columns,
             )
         )
     return tuple(tables)

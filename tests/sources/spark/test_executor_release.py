@@ -133,7 +133,7 @@ def test_a_cell_is_drawn_once_and_never_by_looking_at_the_result(spark, tmp_path
     first, second = read.collect(), read.collect()
     assert first == second
     assert drawn() == once
-    assert "noisy_count" in capsys.readouterr().out
+    assert "upper" in capsys.readouterr().out
 
 
 def test_both_workers_take_part_with_noise_of_their_own(spark, tmp_path, reports):
@@ -153,7 +153,7 @@ def test_noise_differs_between_parts_and_between_releases(spark, tmp_path):
     for place in range(2):
         written = release_cells(counted, columns=keys(1200), most_files=4, path=tmp_path / f"{place}.parquet")
         assert written.private
-        seen |= {tuple(pq.read_table(written.path / name)["noisy_count"].to_pylist()) for name in written.files}
+        seen |= {tuple(pq.read_table(written.path / name)["count"].to_pylist()) for name in written.files}
     # Two draws of 300 are equal with a probability below 10^-200.
     assert len(seen) == 8
 
@@ -188,7 +188,7 @@ def assert_one_draw(written, source):
     width, true = CELLS // PARTS, np.zeros(CELLS, dtype=np.int64)
     true[::7] = np.arange(0, CELLS, 7)
     for part, name in enumerate(written.files):
-        noise = pq.read_table(written.path / name)["noisy_count"].to_numpy() - true[part * width : (part + 1) * width]
+        noise = pq.read_table(written.path / name)["count"].to_numpy() - true[part * width : (part + 1) * width]
         law = IntegerNoise(order=LAW["order"], scale=LAW["scale"])
         assert sum(np.array_equal(noise, drawn) for drawn in source.noise(law, part, width)) == 1
     assert sorted(os.listdir(written.path)) == list(written.files)
@@ -273,7 +273,7 @@ def test_thresholded_cells_are_kept_from_the_threshold_on_and_mixed_with_false_o
     ]
     assert index == sorted(expected)
     noisy = [expected[cell] for cell in index]
-    assert table["noisy_count"].to_pylist() == table["count"].to_pylist() == noisy
+    assert table["count"].to_pylist() == noisy
     assert table["lower"].to_pylist() == [value - 7 if value > 37 else min(value - 7, 0) for value in noisy]
 
 

@@ -101,7 +101,7 @@ def test_a_large_table_is_drawn_once_by_the_executors_and_stays_where_it_is_writ
     assert first.equals(second)
     assert {file.name: file.read_text() for file in reports.iterdir()} == drawn
     assert first.num_rows == DOMAIN.project(LARGE["by"]).size
-    assert first["noisy_count"].to_pylist() == pq.read_table(out)["noisy_count"].to_pylist()
+    assert first["count"].to_pylist() == pq.read_table(out)["count"].to_pylist()
 
 
 @pytest.mark.usefixtures("small_driver")
@@ -156,7 +156,7 @@ def test_false_cells_of_a_large_sparse_table_are_empty_distinct_and_as_many_as_t
     order = {key: place for place, key in enumerate(map(DOMAIN.project(LARGE["by"]).labels, range(24)))}
     assert sorted(keys, key=order.__getitem__) == keys
     assert len(set(keys)) == len(keys) > 5
-    assert min(table["noisy_count"].to_pylist()) >= release.plan.threshold.value
+    assert min(table["count"].to_pylist()) >= release.plan.threshold.value
 
 
 @pytest.mark.usefixtures("small_driver")

@@ -6,10 +6,10 @@ import shlex
 from collections import Counter
 from typing import Any
 
-from attrs import frozen
 from htmltools import TagChild, TagList, tags
 from shiny import ui
 
+from ggdp._records import frozen
 from ggdp._rounding import rounded_text
 from ggdp.explorer import settings as fields
 from ggdp.explorer import view

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import astuple
 from typing import Literal
 
-from attrs import evolve, frozen
+from attrs import evolve
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import reactive, render, ui
 
+from ggdp._records import frozen
 from ggdp._rounding import rounded_down_text, rounded_text, rounded_up_text
 from ggdp.calibration import Calibration, calibrate
 from ggdp.errors import GgdpError

@@ -11,10 +11,10 @@ import shlex
 from pathlib import PurePath
 from typing import Any
 
-from attrs import frozen
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import reactive, ui
 
+from ggdp._records import frozen
 from ggdp.errors import GgdpError
 from ggdp.explorer import settings as fields
 from ggdp.explorer import typed_table, view

@@ -10,10 +10,11 @@ import io
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import reactive, ui
 
+from ggdp._records import frozen
 from ggdp._rounding import rounded_text
 from ggdp.explorer import settings as fields
 from ggdp.explorer import typed_table, view

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from ggdp.tables.table_plan import TablePlan
 
 
+# Floats hold every whole number up to it.
+_EXACT = 2.0**53
+
+
 class PublishedStatistic(NamedTuple):
     """A statistic of each cell, with its 95 % interval; a value that is NaN is null."""
 
@@ -105,7 +109,30 @@ def published_statistics(
         if not isinstance(statistic, Quantile):
             (name,), estimate = statistic.names, estimate_of(plan, statistic, noisy)
             found[name] = PublishedStatistic(name, estimate.value, estimate.lower, estimate.upper)
-    return tuple(found[name] for statistic in plan.request.statistics for name in statistic.names)
+    shown = (found[name] for statistic in plan.request.statistics for name in statistic.names)
+    digits = plan.request.digits
+    return tuple(shown if digits is None else (rounded_outwards(one, digits) for one in shown))
+
+
+def rounded_outwards(statistic: PublishedStatistic, digits: int) -> PublishedStatistic:
+    """Return a statistic with its values rounded to decimal digits, and its intervals outwards to as many.
+
+    Claim. The new interval contains the old one, so it covers no less; and it contains the rounded value, since
+    rounding down and up are monotone and the old interval contained the value.
+    """
+    name, value, lower, upper = statistic
+    one = 10.0**digits
+
+    def down(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        steps = np.floor(x * one)
+        # The product may have been rounded up to a whole number.
+        found = np.where(steps / one > x, steps - 1.0, steps) / one
+        # Beyond all floats, or with more digits than they have, there is nothing to round.
+        return np.where(np.abs(x) * one < _EXACT, found, x)
+
+    nearest = np.where(np.abs(value) * one < _EXACT, np.rint(value * one) / one, value)
+    lower, upper = down(lower), -down(-upper)
+    return PublishedStatistic(name, np.clip(nearest, lower, upper), lower, upper)
 
 
 def estimate_of(plan: TablePlan, statistic: MomentStatistic | Sum, noisy: NDArray[np.float64]) -> Estimate:
@@ -122,10 +149,14 @@ def estimate_of(plan: TablePlan, statistic: MomentStatistic | Sum, noisy: NDArra
     return statistic.estimate(column, bounds, noise)
 
 
-def shown_estimate(row: Mapping[str, Any], name: str) -> tuple[str, str]:
-    """Return the value and the interval of a statistic in a row, as text with as many digits as it has error."""
+def shown_estimate(row: Mapping[str, Any], name: str, digits: int | None = None) -> tuple[str, str]:
+    """Return the value and the interval of a statistic in a row, as text with as many digits as it has error.
+
+    Where `digits` were requested, there are as many.
+    """
     value, lower, upper = (row[name + end] for end in ("", "_lower", "_upper"))
     width = upper - lower
     # Three digits of the width.
     places = max(2 - math.floor(math.log10(width)), 0) if 0.0 < width < math.inf else 0
+    places = places if digits is None else digits
     return "" if value is None else f"{value:,.{places}f}", f"{lower:,.{places}f} to {upper:,.{places}f}"

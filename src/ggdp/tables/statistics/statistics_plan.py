@@ -96,9 +96,9 @@ class StatisticsPlan:
 def measure_of(request: TableRequest, statistic: Statistic) -> Measure:
     """Return the value that a statistic is of."""
     rule = None if request.unit is None else request.per_unit or statistic.rule
-    values = request.domain[statistic.column].values_in
-    assert values is not None
-    return Measure(column=statistic.column, values=values, rule=rule)
+    column = request.column(statistic.column)
+    assert column.values_in is not None
+    return Measure(column=statistic.column, values=column.values_in, rule=rule, text=column.text)
 
 
 def plan_statistics(request: TableRequest) -> StatisticsPlan:

@@ -1,0 +1,287 @@
+"""Files of other programs: Excel workbooks, Stata, SPSS and SAS files, and Arrow files.
+
+==========  ========================  ==============================================  ==============================
+format      names end in              columns, from the metadata alone                read by
+==========  ========================  ==============================================  ==============================
+workbook    .xlsx .xlsm               text, named in the first row of one sheet       python-calamine
+stata       .dta                      text; floats; dates and times as text           pyreadstat (ReadStat)
+spss        .sav .zsav                as above                                        pyreadstat
+sas         .sas7bdat .xpt            as above                                        pyreadstat
+arrow       .feather .arrow .ipc      as in the schema                                pyarrow
+==========  ========================  ==============================================  ==============================
+
+The type of a column must not follow from the values in it, so what a library infers is not used:
+
+- A cell of a workbook is text, as in a CSV file. Whole numbers are their digits, other numbers the shortest text of
+  their float, days yyyy-mm-dd, days with a time yyyy-mm-dd hh:mm:ss, truths true and false. Empty cells and errors such
+  as #N/A are null. A row in which every cell is empty is no record. A formula has the value that it was saved with.
+- Numbers of Stata, SPSS and SAS files are floats, whatever their size in the file. Missing values, those that users
+  have defined too, are null. A number with a format of days or times is text, as in a workbook; one that is no day, or
+  no whole microsecond, of the years 1 to 9999 is text that is no date. Formats of weeks, months, quarters or years are
+  ignored.
+- Text of Stata, SPSS and SAS files is decoded value by value, in the encoding of the request if it names one other than
+  UTF-8, else in that of the file. Text that is not valid there has no text (`ggdp.sources.codes`); empty text is null.
+
+Claim. What a row becomes is a function of that row, the request and the metadata of the file: names, types, formats and
+encoding of its columns, and the date system of a workbook. Proof. The libraries read with inference and conversion
+switched off: numbers as floats, text as single bytes (`LATIN1`, in which every byte is a character). All further steps
+are functions of one value, and are defined for all of them. Whoever computes a cell from other rows (a rank, a running
+total) has made it a function of these; see the page on preparing data.
+
+A file that cannot be read is a `SourceError`, which is charged: that it is damaged may depend on its rows.
+"""
+
+from __future__ import annotations
+
+import codecs
+import math
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import pyarrow as pa
+
+from ggdp.errors import ArgumentError, Message, MissingExtraError, install_hint
+from ggdp.sources.dataframes import ARROW, ArrowTable
+from ggdp.sources.engine import Engine, Frame
+from ggdp.sources.files import Files, require_columns
+
+if TYPE_CHECKING:
+    from ggdp.sources.query import CountQuery
+    from ggdp.sources.text_files import TextFormat
+
+# What a number with a format means: days or times since an epoch, in a unit of so many microseconds.
+_Meaning: TypeAlias = tuple[Literal["days", "times"], datetime, int]
+
+_READERS = {
+    ".dta": ("stata", "read_dta"),
+    ".sav": ("spss", "read_sav"),
+    ".zsav": ("spss", "read_sav"),
+    ".sas7bdat": ("sas", "read_sas7bdat"),
+    ".xpt": ("sas", "read_xport"),
+}
+# Rows that are read at a time.
+_ROWS = 1 << 18
+_SECOND, _DAY = 10**6, 86_400 * 10**6
+_SIXTIES, _GREGORIAN = datetime(1960, 1, 1), datetime(1582, 10, 14)  # noqa: DTZ001 - without a zone, as in the files
+# Formats of days and of times, without their widths, with the epoch and the unit in microseconds.
+_FORMATS: dict[str, dict[str, _Meaning]] = {
+    "stata": {
+        **dict.fromkeys(("%td", "%d"), ("days", _SIXTIES, _DAY)),
+        "%tc": ("times", _SIXTIES, 1000),
+    },
+    "spss": {
+        **dict.fromkeys(("DATE", "ADATE", "EDATE", "JDATE", "SDATE"), ("days", _GREGORIAN, _SECOND)),
+        **dict.fromkeys(("DATETIME", "YMDHMS"), ("times", _GREGORIAN, _SECOND)),
+    },
+    "sas": {
+        **dict.fromkeys(
+            ("DATE", "WEEKDATE", "WORDDATE", "MMDDYY", "DDMMYY", "YYMMDD", "E8601DA", "B8601DA", "IS8601DA", "JULIAN"),
+            ("days", _SIXTIES, _DAY),
+        ),
+        **dict.fromkeys(("DATETIME", "DATEAMPM", "E8601DT", "B8601DT", "IS8601DT"), ("times", _SIXTIES, _SECOND)),
+    },
+}
+
+
+class ProgramFiles(Engine):
+    """Files of other programs, read into an Arrow table once a query is asked."""
+
+    name, dialect = "pyarrow", ARROW
+
+    def __init__(self, source: str, data: Files, columns: Sequence[str], _: Path | None = None) -> None:
+        self._files, self._columns = data, columns
+        self.empty_is_null = data.format != "arrow"
+        schemas = [_schema(path, data, columns, source) for path in data.paths]
+        for path, schema in zip(data.paths, schemas, strict=True):
+            if schema != schemas[0]:
+                raise ArgumentError("data", path, f"has columns of other types than {data.paths[0]}")
+        self.kinds = ArrowTable(source, schemas[0].empty_table(), columns).kinds
+
+    def frame(self, query: CountQuery) -> Frame:
+        """Return the columns of the files as a frame of Arrow."""
+        tables = [_read(path, self._files, self._columns) for path in self._files.paths]
+        return ArrowTable(self._files.named, pa.concat_tables(tables), self._columns).frame(query)
+
+
+def _schema(path: str, files: Files, columns: Sequence[str], source: str) -> pa.Schema:
+    """Return the schema of some columns of a file; their rows are not looked at."""
+    if files.format == "arrow":
+        schema = _arrow(path).schema
+        require_columns(source, columns, schema.names)
+        return pa.schema([schema.field(name) for name in columns])
+    if files.format == "workbook":
+        require_columns(source, columns, _header(next(iter(_rows(path, files.text)), [])), by_header=True)
+        return pa.schema([(name, pa.large_string()) for name in columns])
+    found = _StatisticalFile(path, files.text)
+    require_columns(source, columns, list(found.names))
+    return pa.schema([(name, found.type_of(name)) for name in columns])
+
+
+def _read(path: str, files: Files, columns: Sequence[str]) -> pa.Table:
+    """Return some columns of a file."""
+    if files.format == "arrow":
+        return _arrow(path).read_all().select(list(columns))
+    if files.format == "workbook":
+        rows = iter(_rows(path, files.text))
+        names = _header(next(rows, []))
+        places = [names.index(name) for name in columns]
+        kept = [row for row in rows if any(value != "" for value in row)]
+        texts = [pa.array([_cell_text(row[place]) for row in kept], pa.large_string()) for place in places]
+        return pa.table(texts, names=list(columns))
+    return _StatisticalFile(path, files.text).read(columns)
+
+
+def _arrow(path: str) -> Any:  # noqa: ANN401 - pyarrow is untyped
+    try:
+        return pa.ipc.open_file(pa.memory_map(path))
+    except pa.ArrowInvalid:
+        what = "cannot be read: its content is not an Arrow or Feather (version 2) file"
+        raise ArgumentError("data", path, what) from None
+
+
+def _rows(path: str, text: TextFormat) -> Any:  # noqa: ANN401 - rows of values of Python
+    """Return the rows of a sheet, from its first row and column on."""
+    try:
+        from python_calamine import CalamineWorkbook, SheetVisibleEnum
+    except ImportError:
+        raise MissingExtraError(f"an Excel workbook needs python-calamine: {install_hint('files')}") from None
+    workbook = CalamineWorkbook.from_path(path)
+    shown = [sheet.name for sheet in workbook.sheets_metadata if sheet.visible == SheetVisibleEnum.Visible]
+    if text.sheet is not None and text.sheet not in workbook.sheet_names:
+        listed = ", ".join(map(repr, shown))
+        raise ArgumentError("sheet", text.sheet, f"is not a sheet of {path}; its sheets are {listed}")
+    if text.sheet is None and len(shown) > 1:
+        listed = ", ".join(map(repr, shown))
+        raise ArgumentError("data", path, Message("has several sheets: name one with {sheet}: {listed}", listed=listed))
+    return workbook.get_sheet_by_name(text.sheet or shown[0]).to_python(skip_empty_area=False)
+
+
+def _header(row: Sequence[object]) -> list[str]:
+    return [_cell_text(value) or "" for value in row]
+
+
+def _cell_text(value: object) -> str | None:
+    """Return a cell of a workbook as text; null if it is empty."""
+    if value == "" or value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else repr(value)
+    if isinstance(value, datetime):
+        return _time_text(value)
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _time_text(time: datetime) -> str:
+    """Return a time as text; midnight is the day itself."""
+    is_day = time.hour == time.minute == time.second == time.microsecond == 0
+    return time.date().isoformat() if is_day else time.isoformat(sep=" ")
+
+
+class _StatisticalFile:
+    """The names, types, formats and encoding of a Stata, SPSS or SAS file."""
+
+    def __init__(self, path: str, text: TextFormat) -> None:
+        try:
+            import pyreadstat
+        except ImportError:
+            raise MissingExtraError(f"Stata, SPSS and SAS files need pyreadstat: {install_hint('files')}") from None
+        suffix = Path(path).suffix.lower()
+        kind, reader = _READERS[suffix]
+        self._load = partial(getattr(pyreadstat, reader), path)
+        # First the encoding that the file declares, then all text as bytes.
+        own = "utf-8" if suffix == ".xpt" else self._load(metadataonly=True)[1].file_encoding
+        if suffix == ".dta":
+            own = "utf-8" if _is_utf8_stata(path) else "cp1252"
+        self._encoding = text.encoding if text.encoding != "utf-8" else own or "utf-8"
+        try:
+            codecs.lookup(self._encoding)
+        except LookupError:
+            what = "is the encoding that the file declares, and unknown here; name another, such as latin-1"
+            raise ArgumentError("encoding", self._encoding, what) from None
+        raw = self._load(metadataonly=True, encoding="LATIN1")[1]
+        # Names as users write them, with those that the library knows.
+        self.names = {name.encode("latin-1").decode(self._encoding, "replace"): name for name in raw.column_names}
+        self._types, formats = raw.readstat_variable_types, raw.original_variable_types
+        self._meanings = {name: _meaning(formats.get(name), kind) for name in raw.column_names}
+
+    def type_of(self, name: str) -> pa.DataType:
+        """Return the type of a column."""
+        own = self.names[name]
+        is_text = self._types[own] == "string" or self._meanings[own] is not None
+        return pa.large_string() if is_text else pa.float64()
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        """Return some columns, a part of the rows at a time."""
+        schema = pa.schema([(name, self.type_of(name)) for name in columns])
+        return pa.Table.from_batches(self._batches(schema), schema)
+
+    def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        owns, start, count = [self.names[name] for name in schema.names], 0, _ROWS
+        while count == _ROWS:
+            found, _ = self._load(
+                usecols=list(dict.fromkeys(owns)),
+                row_offset=start,
+                row_limit=_ROWS,
+                encoding="LATIN1",
+                disable_datetime_conversion=True,
+                output_format="dict",
+            )
+            count = len(found[owns[0]]) if owns else 0
+            start += count
+            yield pa.record_batch([self._array(own, found[own]) for own in owns], schema)
+
+    def _array(self, own: str, values: Sequence[Any]) -> pa.Array:
+        meaning = self._meanings[own]
+        if self._types[own] == "string":
+            # Bytes that are not UTF-8 are told apart where the declaration of the column is known.
+            raw = pa.array([_utf8(value, self._encoding) for value in values], pa.large_binary())
+            return pa.Array.from_buffers(pa.large_string(), len(raw), raw.buffers())
+        if meaning is not None:
+            return pa.array([_instant_text(value, *meaning) for value in values], pa.large_string())
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+
+
+def _is_utf8_stata(path: str) -> bool:
+    """Return whether the first bytes of a Stata file name a version of the format whose text is UTF-8."""
+    with open(path, "rb") as opened:
+        found = re.match(rb"<stata_dta><header><release>([0-9]{3})", opened.read(31))
+    return found is not None and int(found[1]) >= 118
+
+
+def _meaning(declared: str | None, kind: str) -> _Meaning | None:
+    """Return what numbers with a format mean if they are days or times."""
+    known, text = _FORMATS[kind], declared or ""
+    if kind == "stata":
+        # What comes after the unit is how it is shown.
+        return next((known[start] for start in known if text.startswith(start)), None)
+    return known.get(text.rstrip("0123456789.").upper())
+
+
+def _utf8(value: str | None, encoding: str) -> bytes | None:
+    """Return a value, read as single bytes, as UTF-8; bytes that are not UTF-8 if it is not valid."""
+    if not value:
+        return None
+    try:
+        return value.encode("latin-1").decode(encoding).encode()
+    except UnicodeError:
+        return b"\xff"
+
+
+def _instant_text(value: float | None, meaning: Literal["days", "times"], epoch: datetime, unit: int) -> str | None:
+    """Return a number with a format of days or times as text; null of null, and what is no date of what is none."""
+    if value is None or math.isnan(value):
+        return None
+    ticks = value * unit
+    try:
+        time = epoch + timedelta(microseconds=round(ticks))
+    except (OverflowError, ValueError):
+        return repr(value)
+    if meaning == "days":
+        return time.date().isoformat() if ticks % _DAY == 0 else repr(value)
+    return _time_text(time)

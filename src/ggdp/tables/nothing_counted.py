@@ -1,0 +1,110 @@
+"""Whether a release is consistent with "nothing was counted": a function of the released values alone, which is free.
+
+=======  ==============================================================================================
+p, b     order and scale of the integer noise K
+w        weights of the noisy sums in what is published of a cell; (1) where counts are published
+n        cells of a table
+X        sum of w_i K_i: the noise of a cell, and of the whole table with the weights of all cells
+M(t)     E e^(t K); as K is symmetric, E e^(t w K) = M(|w| t)
+=======  ==============================================================================================
+
+A table is called empty if no cell is further from 0 than c(n), and the total is no further from 0 than c. Claim: if
+nothing was counted, this fails with a probability of at most `MISS`. Proof: by Chernoff's bound, for every t > 0,
+P(|X| >= x) <= 2 e^(-t x) times the product of the M(|w_i| t); so c is chosen for half of `MISS`, and c(n) for half of
+it over n cells. Of a sparse table only cells above a threshold are known: no more of them are beyond c(n). An open
+table with a key that is shown is not empty.
+
+Sums over K are floats on the integers, in steps of up to b/100 where the scale is large; they guard nothing but a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ggdp.tables.statistics.estimates import count_weights
+from ggdp.tables.statistics.released_statistics import sums_of_groups
+from ggdp.tables.statistics.statistics_plan import measure_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ggdp.tables.table_release import TableRelease
+
+MISS = 1e-3
+# Noise beyond scale times this to the power of 1/p has a probability of e^-80.
+_DEPTH = 80.0
+_FINE = 100.0
+_LOOK = (
+    "If that is a surprise, look at the decimal mark, the encoding, the levels and the filter; `ggdp check` shows what "
+    "can be read"
+)
+
+
+def far(order: float, scale: float, weights: NDArray[np.float64], cells: int, miss: float) -> float:
+    """Return x with P(|X| >= x) <= miss, X being the noise of so many cells together."""
+    step = max(1.0, np.floor(scale / _FINE))
+    k = np.arange(0.0, scale * _DEPTH ** (1.0 / order) + step, step)
+    falling = -((k / scale) ** order)
+    # Both signs of k, but 0 once.
+    twice = np.where(k > 0.0, 2.0, 1.0)
+    total = np.sum(twice * np.exp(falling))
+    distinct, times = np.unique(np.abs(weights), return_counts=True)
+    best = np.inf
+    for t in np.geomspace(1e-4, 20.0, 120) / (scale * max(float(distinct.max()), 1e-300)):
+        # cosh(t k), without overflow.
+        raised = falling + np.outer(distinct, t * k)
+        most = raised.max(axis=1)
+        halves = (1.0 + np.exp(-2.0 * np.outer(distinct, t * k))) / 2.0
+        logs = most + np.log(np.sum(twice * np.exp(raised - most[:, None]) * halves, axis=1) / total)
+        best = min(best, (cells * float(times @ logs) + np.log(2.0 / miss)) / t)
+    return float(best)
+
+
+def looks_empty(release: TableRelease, values: NDArray[np.float64], weights: NDArray[np.float64], cells: int) -> bool:
+    """Return whether published values, all of a table or those above a threshold, may be nothing but noise."""
+    law = release.plan.mechanism.law
+    if np.any(np.abs(values) > far(law.order, law.scale, weights, 1, MISS / 2 / cells)):
+        return False
+    is_complete = values.size == cells
+    return not is_complete or abs(float(values.sum())) <= far(law.order, law.scale, weights, cells, MISS / 2)
+
+
+def notes_of(release: TableRelease) -> Iterator[str]:
+    """Yield a note for each table, and each column of statistics, that is consistent with nothing at all."""
+    plan, request, start = release.plan, release.request, 0
+    for number, table in enumerate(release.tables):
+        named = f"table {' x '.join(table.by)}" if table.by else "the whole table"
+        size, one = request.sizes[number], np.ones(1)
+        if plan.statistics is None:
+            is_open = request.regimes[number] == "open"
+            values = table.noisy_count.astype(np.float64)
+            if not values.size or not (is_open or not looks_empty(release, values, one, size or 1)):
+                yield f"{named}: the published counts are consistent with an empty table. {_LOOK}"
+            continue
+        sums, cells = plan.statistics.sums, len(table)
+        noisy = release.release.noisy[start : start + sums * cells].reshape(sums, cells)
+        start += sums * cells
+        groups = sums_of_groups(plan, noisy.astype(np.float64))
+        counting = [column for group, column in groups if group.counts_units]
+        weights = np.concatenate(count_weights(counting))
+        counts = sum(column.sums @ weight for column, weight in zip(counting, count_weights(counting), strict=True))
+        if looks_empty(release, np.asarray(counts), weights, cells):
+            yield f"{named}: the published counts are consistent with an empty table. {_LOOK}"
+            continue
+        empty, without = {}, dict[str, list[str]]()
+        for group, column in groups:
+            if group.measure is not None:
+                known = column.sums if group.kind == "sum" else column.of_values
+                each = np.full(known.shape[1], 1.0 / column.unit)
+                empty[group.measure] = looks_empty(release, known @ each, each, cells)
+        found = {one.name: one for one in table.statistics}
+        for statistic in request.statistics:
+            no_value = all(np.isnan(found[name].value).all() for name in statistic.names)
+            if empty.get(measure_of(request, statistic), no_value):
+                without.setdefault(statistic.column, []).extend(statistic.names)
+        for column_name, names in without.items():
+            words = f"consistent with a column {column_name!r} without any number"
+            yield f"{named}: the published {', '.join(names)}: {words}. {_LOOK}"

@@ -1,0 +1,266 @@
+"""Workbooks, Stata, SPSS, SAS and Arrow files are counted as their rows say, one row at a time."""
+
+import datetime as dt
+import subprocess
+import sys
+
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyreadstat
+import pytest
+
+import ggdp
+from ggdp.errors import ArgumentError, MissingExtraError, SourceError
+from ggdp.sources.program_files import _cell_text, _instant_text, _meaning
+from ggdp.sources.query import CountQuery, open_source
+from ggdp.sources.text_files import TextFormat
+
+PEOPLE = pd.DataFrame(
+    {
+        "id": [1.0, 2.0, 2.0, 3.0, None],
+        "sex": [1.0, 2.0, 2.0, 1.0, None],
+        "town": ["Zürich", "Genève", "", "Zürich", "Bern"],
+        "born": [dt.date(2000, 1, 31), dt.date(1999, 12, 31), None, dt.date(2001, 6, 1), dt.date(2000, 2, 1)],
+        "seen": pd.to_datetime(
+            ["2024-01-01 00:00", "2024-01-01 23:59:59", "2024-02-01", None, "2023-12-31 12:00"], format="ISO8601"
+        ),
+    }
+)
+LATE = dt.datetime(2024, 1, 1, 23, 59, 59)  # noqa: DTZ001
+DOMAIN = ggdp.Domain(
+    {
+        "sex": {"levels": [1, 2], "missing": "?"},
+        "town": {"levels": ["Zürich", "Genève", "Bern"], "missing": "?"},
+        "born": {"edges": {"from": dt.date(1999, 1, 1), "to": dt.date(2002, 1, 1), "every": "year"}, "missing": "?"},
+        "seen": {"edges": [dt.date(2024, 1, 1), LATE, dt.date(2025, 1, 1)], "other": "-"},
+    }
+)
+COUNTS = {
+    "sex": {"1": 2, "2": 2, "?": 1},
+    "town": {"Zürich": 2, "Genève": 1, "Bern": 1, "?": 1},
+    "born": {"1999": 1, "2000": 2, "2001": 1, "?": 1},
+}
+
+
+def workbook(folder, rows, *more, name="people.xlsx"):
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    for title in more:
+        book.create_sheet(title)
+    book.save(folder / name)
+    return folder / name
+
+
+def excel(folder):
+    PEOPLE.to_excel(folder / "people.xlsx", index=False)
+    return folder / "people.xlsx"
+
+
+def stata(folder):
+    pyreadstat.write_dta(PEOPLE, folder / "people.dta", variable_value_labels={"sex": {1: "men", 2: "women"}})
+    return folder / "people.dta"
+
+
+def spss(folder):
+    pyreadstat.write_sav(PEOPLE, folder / "people.sav")
+    return folder / "people.sav"
+
+
+def sas(folder):
+    pyreadstat.write_xport(PEOPLE, folder / "people.xpt")
+    return folder / "people.xpt"
+
+
+def feather(folder):
+    plain = {name: [None if pd.isna(value) else value for value in PEOPLE[name]] for name in PEOPLE}
+    plain["town"] = [town or None for town in plain["town"]]
+    pa.feather.write_feather(pa.table(plain), folder / "people.feather")
+    return folder / "people.feather"
+
+
+WRITERS = [excel, stata, spss, sas, feather]
+
+
+def counted(path, name, text=None, domain=DOMAIN, **query):
+    columns = [name, *([query["unit"]] if "unit" in query else [])]
+    with open_source(path, columns=columns, text=text) as source:
+        (found,) = source.count(CountQuery(marginals=(domain.project([name]),), **query))
+    labels = domain[name].labels
+    return {str(labels[cell]): int(count) for cell, count in zip(found.cells, found.counts, strict=True)}
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_a_file_is_counted_as_its_rows_say(tmp_path, write):
+    path = write(tmp_path)
+    for name, expected in COUNTS.items():
+        assert counted(path, name) == expected
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_times_are_compared_to_the_second(tmp_path, write):
+    # A null is not counted: no level is declared for it.
+    assert list(counted(write(tmp_path), "seen").values()) == [1, 2, 1]
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_units_of_a_file_are_its_distinct_values_and_null_is_none(tmp_path, write):
+    assert counted(write(tmp_path), "sex", unit="id", key=bytes(32)) == {"1": 2, "2": 1}
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_a_release_of_a_file_is_that_of_its_frame(tmp_path, write):
+    asked = {"by": "town", "goal": ggdp.PureDP(1.0), "domain": DOMAIN, "source": ggdp.SeededSource(seed=7)}
+    released = ggdp.release_table(write(tmp_path), **asked)
+    towns = pd.DataFrame({"town": [town or None for town in PEOPLE["town"]]})
+    again = ggdp.release_table(towns, **{**asked, "source": ggdp.SeededSource(seed=7)})
+    assert released.to_arrow().equals(again.to_arrow())
+
+
+@pytest.mark.parametrize("write", [excel, stata, spss, sas])
+def test_an_empty_text_is_missing_and_no_level(tmp_path, write):
+    domain = ggdp.Domain({"town": ["", "Bern"]})
+    with pytest.raises(ArgumentError, match="an empty field"), open_source(write(tmp_path), columns=["town"]) as source:
+        source.count(CountQuery(marginals=(domain,)))
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_several_files_are_one_table(tmp_path, write):
+    path = write(tmp_path)
+    path.rename(tmp_path / f"a{path.suffix}")
+    write(tmp_path)
+    assert counted(str(tmp_path / f"*{path.suffix}"), "sex") == {"1": 4, "2": 4, "?": 2}
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_a_missing_column_is_named_before_a_row_is_read(tmp_path, write):
+    with pytest.raises(ArgumentError, match="no such column"):
+        open_source(write(tmp_path), columns=["twon"])
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".dta", ".sav", ".sas7bdat", ".xpt", ".feather"])
+def test_a_damaged_file_fails_without_a_word_of_its_content(tmp_path, suffix):
+    path = tmp_path / f"people{suffix}"
+    path.write_bytes(b"PK\x03\x04 Ada Lovelace " * 100)
+    with pytest.raises((SourceError, ArgumentError)) as failed:
+        counted(path, "sex")
+    assert "Ada" not in str(failed.value)
+    assert failed.value.__cause__ is None
+    assert failed.value.__context__ is None or suffix == ".feather"
+
+
+@pytest.mark.parametrize(("write", "cut"), [(excel, 0.7), (stata, 0.9), (spss, 0.97), (feather, 0.6)])
+def test_a_file_that_is_cut_off_is_never_counted_in_part(tmp_path, write, cut):
+    path = write(tmp_path)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * cut)])
+    with pytest.raises((SourceError, ArgumentError)):
+        counted(path, "sex")
+
+
+def test_a_sheet_is_named_where_there_are_several(tmp_path):
+    path = workbook(tmp_path, [["a"], ["x"]], "other")
+    domain = ggdp.Domain({"a": ["x"]})
+    with pytest.raises(ArgumentError, match=r"several sheets: name one with `sheet`: 'Sheet', 'other'"):
+        counted(path, "a", domain=domain)
+    assert counted(path, "a", TextFormat(sheet="Sheet"), domain) == {"x": 1}
+    with pytest.raises(ArgumentError, match="is not a sheet of"):
+        counted(path, "a", TextFormat(sheet="Sheet 1"), domain)
+
+
+def test_a_blank_row_of_a_workbook_is_no_record_and_shifts_nothing(tmp_path):
+    path = workbook(tmp_path, [[None, "a", "b"], [None, "x", "y"], [None, None, None], [None, None, "y"]])
+    assert counted(path, "a", domain=ggdp.Domain({"a": {"levels": ["x"], "missing": "none"}})) == {"x": 1, "none": 1}
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        ("", None),
+        (" a", " a"),
+        (1.0, "1"),
+        (-0.0, "0"),
+        (0.1, "0.1"),
+        (1e22, "10000000000000000000000"),
+        (True, "true"),
+        (dt.date(2024, 2, 29), "2024-02-29"),
+        (dt.datetime(2024, 2, 29), "2024-02-29"),  # noqa: DTZ001
+        (dt.datetime(2024, 2, 29, 1, 2, 3), "2024-02-29 01:02:03"),  # noqa: DTZ001
+    ],
+)
+def test_a_cell_of_a_workbook_has_one_text(cell, text):
+    assert _cell_text(cell) == text
+
+
+@pytest.mark.parametrize(
+    ("declared", "kind", "value", "text"),
+    [
+        ("%td", "stata", 23376.0, "2024-01-01"),
+        ("%tdD_m_Y", "stata", -1.0, "1959-12-31"),
+        ("%td", "stata", 0.5, "0.5"),
+        ("%td", "stata", 1e300, "1e+300"),
+        ("%tc", "stata", 2019697445000.0, "2024-01-01 03:04:05"),
+        ("DATE11", "spss", 13923446400.0, "2024-01-01"),
+        ("DATETIME20", "spss", 13923457445.0, "2024-01-01 03:04:05"),
+        ("DATE9.", "sas", 23376.0, "2024-01-01"),
+        ("DATETIME", "sas", -0.5, "1959-12-31 23:59:59.500000"),
+        ("YYMMDD10", "sas", float("inf"), "inf"),
+        ("YYMMDD10", "sas", float("nan"), None),
+        ("DATE", "sas", None, None),
+    ],
+)
+def test_a_number_with_a_format_of_days_or_times_has_one_text(declared, kind, value, text):
+    assert _instant_text(value, *_meaning(declared, kind)) == text
+
+
+@pytest.mark.parametrize(("declared", "kind"), [("%9.0g", "stata"), ("%tm", "stata"), ("F8.2", "spss"), (None, "sas")])
+def test_other_formats_mean_a_number(declared, kind):
+    assert _meaning(declared, kind) is None
+
+
+def test_text_in_another_encoding_is_read_value_by_value(tmp_path):
+    path = spss(tmp_path)
+    # The file says UTF-8; one value is not.
+    path.write_bytes(path.read_bytes().replace("Genève".encode(), "Genèv".encode("latin-1") + b"e "))
+    assert counted(path, "town") == {"Zürich": 2, "Bern": 1, "?": 1}
+    assert counted(path, "sex") == COUNTS["sex"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"sheet": "a"}, "is for Excel workbooks"),
+        ({"strict_lines": True}, "have no lines"),
+        ({"delimiter": ";"}, "CSV"),
+    ],
+)
+def test_an_option_for_other_files_is_refused(tmp_path, options, said):
+    with pytest.raises(ArgumentError, match=said):
+        open_source(stata(tmp_path), columns=["sex"], text=TextFormat(**options))
+
+
+def test_spark_does_not_read_them(tmp_path):
+    with pytest.raises(ArgumentError, match="does not read stata files"):
+        open_source(stata(tmp_path), columns=["sex"], engine="spark")
+
+
+@pytest.mark.parametrize(("write", "name"), [(excel, "python_calamine"), (stata, "pyreadstat")])
+def test_without_the_extra_an_error_says_what_to_install(tmp_path, monkeypatch, write, name):
+    path = write(tmp_path)
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtraError, match=r"ggdp\[files\]"):
+        counted(path, "sex")
+
+
+def test_the_libraries_load_only_for_such_a_file():
+    code = "import sys, ggdp.sources.query; print({'pyreadstat', 'python_calamine'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_a_sheet_is_in_the_request_of_a_manifest_only_if_it_is_named(tmp_path):
+    path = workbook(tmp_path, [["a"], ["x"]])
+    asked = {"by": "a", "goal": ggdp.PureDP(1.0), "domain": {"a": ["x"]}}
+    assert "sheet" not in ggdp.release_table(path, **asked).manifest["table"]["request"]["text"]
+    assert ggdp.release_table(path, **asked, sheet="Sheet").manifest["table"]["request"]["text"]["sheet"] == "Sheet"
