@@ -111,7 +111,6 @@ def release(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy =
         run = {name: given[name] for name in ("engine", "out", "plot", "wide")}
         with working("choosing the noise"):
             plan = plan_request(request, **run | {"engine": given["engine"] or "duckdb", "names": names})
-        print_warnings(plan.warnings)
         if given["save_study"] is not None:
             _save(plan, source, given)
         if given["dry_run"]:
@@ -121,7 +120,8 @@ def release(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy =
             released = plan.run(source, sign=key, once=given["once"], **{name: given[name] for name in _OF_RUNS})
             if (entry := getattr(released, "entry", None)) is not None:
                 replaced.clear()
-    print_warnings(getattr(released, "notes", ()))
+    # What is refused prints its error alone.
+    print_warnings([*plan.warnings, *getattr(released, "notes", ())])
     described = plan.files[len(plan.request.by)]
     manifest = getattr(released, "written_manifest", None) or released.manifest
     written = [str(file) for file in (*plan.files, *([] if key is None else [signature_file(described)]))]
@@ -230,12 +230,12 @@ def private_range(
             # They are printed below.
             warnings.simplefilter("ignore", PrivacyWarning)
             plan = plan_range(column, **asked | {"engine": asked["engine"] or "duckdb"})
-        print_warnings(plan.histogram.warnings)
         if given["dry_run"]:
             _print_plan(plan.histogram, plan.to_dict(), plan.summary_rows(), given)
             return
         with _releasing([] if given["out"] is None else [given["out"]]):
             found = plan.run(source, **{name: given[name] for name in _OF_RUNS})
+    print_warnings(plan.histogram.warnings)
     if given["json"]:
         print_json(found.to_dict())
         return
@@ -290,6 +290,7 @@ def _print_plan(
             Ledger(given["ledger"]).require_fit(plan, given["analyst"])
         except BudgetExceededError as refused:
             fit = {"fits": False, "refusal": str(refused)}
+    print_warnings(plan.warnings)
     if given["json"]:
         print_json(document | fit)
         return
