@@ -353,7 +353,8 @@ def all_columns(data: Any, text: TextFormat | None) -> list[str]:  # noqa: ANN40
     elif files.format == "parquet":
         names = hide_errors(files.named, lambda: pq.read_schema(files.paths[0]).names)
     else:
-        batch = next(json_line_batches(files.paths[0], files.text, pa.schema([("line", pa.string())])), None)
+        lines = json_line_batches(files.paths[0], files.text, pa.schema([("line", pa.string())]))
+        batch = hide_errors(files.named, lambda: next(lines, None))
         first = json.loads(batch.column(0)[0].as_py() or "null") if batch is not None and batch.num_rows else None
         names = list(first) if isinstance(first, dict) else []
     return [name for name in names if isinstance(name, str) and names.count(name) == 1]
