@@ -1,5 +1,6 @@
 """Commands that other packages add, and the one that says what to install."""
 
+import json
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -65,7 +66,8 @@ def test_without_the_reproduction_its_command_says_what_to_install(installed, ca
     installed()
     assert run(["reproduce", *words.split()]) == 1
     captured = capsys.readouterr()
-    assert captured.out == ""
+    printed = f"error: {json.loads(captured.out)['error']}\n" if "--json" in words else captured.err
+    assert (captured.out == "", printed) == ("--json" not in words, captured.err)
     assert captured.err.startswith("error: the reproduction of the paper is not installed; ")
     assert captured.err.endswith("run: pip install . ./reproduction\n")
     assert run(["--help"]) == 0

@@ -16,15 +16,21 @@ HEAVY = (
     "sqlalchemy",
     "matplotlib",
     "ggdp.proofs",
-    "ggdp.domain",
     "ggdp.ledger",
     "ggdp.sources",
 )
-# Of the tables, only the fields of a request and the names of statistics, which flags are made from.
-LIGHT = ("ggdp.tables.request", "ggdp.tables.statistics", "ggdp.tables.statistics.statistic")
+# Of the tables, only the fields of a request and the names of statistics, which flags are made from; of the domain,
+# only how text is read, which is checked by these fields.
+LIGHT = (
+    "ggdp.tables.request",
+    "ggdp.tables.statistics",
+    "ggdp.tables.statistics.statistic",
+    "ggdp.domain.periods",
+    "ggdp.domain.text_values",
+)
 SCRIPT = f"""
 import atexit, sys
-is_heavy = lambda name: name in {HEAVY!r} or (name.startswith("ggdp.tables.") and name not in {LIGHT!r})
+is_heavy = lambda name: name in {HEAVY!r} or (name.startswith(("ggdp.tables.", "ggdp.domain.")) and name not in {LIGHT!r})
 atexit.register(lambda: print("loaded", *[name for name in sys.modules if is_heavy(name)], file=sys.stderr))
 sys.argv = ["ggdp"]
 from ggdp.cli import main

@@ -46,7 +46,10 @@ def error_of(capsys, *arguments):
     (line,) = said.err.splitlines()
     assert line.startswith("error: ")
     assert line.isprintable()
-    assert said.out == ""
+    if "--json" in arguments:
+        assert f"error: {json.loads(said.out)['error']}" == line
+    else:
+        assert said.out == ""
     return line
 
 

@@ -83,7 +83,7 @@ def test_the_plot_is_written_and_not_replaced_unasked(ggdp_cli, tmp_path, suffix
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
     file.write_bytes(b"mine")
     code, out, err = ggdp_cli(line)
-    assert (code, out) == (1, "")
+    assert (code, list(json.loads(out))) == (1, ["error", "field", "value", "hint"])
     assert "already exists" in err
     assert file.read_bytes() == b"mine"
     assert ggdp_cli(f"{line} --overwrite")[0] == 0

@@ -77,7 +77,7 @@ def calibrate(
     try:
         orders = numbers_of("order", order)
     except ArgumentError as wrong:
-        raise typer.BadParameter(str(wrong)) from None
+        raise typer.BadParameter(f"{order!r} {wrong.expected}", param_hint="'--order'") from None
     goal = goal_of(epsilon, delta, notion)
     query = sensitivity_of(sensitivity, box, max_cells, norm, neighbours)
     ends = None if bounds is None else [numbers_of("bounds", part, ":") for part in bounds.split(",")]
