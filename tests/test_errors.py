@@ -58,7 +58,7 @@ WRONG_TYPES = {
     "dimension": lambda: ggdp.Sensitivity.norm(2, 1, dimension="3"),
     "p": lambda: ggdp.Sensitivity.norm("2", 1, dimension=3),
     "norm": lambda: ggdp.Sensitivity.box([1], norm=3),
-    "goal": lambda: ggdp.calibrate(1.0, ONE, order=1),
+    "goal": lambda: ggdp.calibrate("1", ONE, order=1),
     "sensitivity": lambda: ggdp.calibrate(GOAL, 1.0, order=1),
     "order": lambda: ggdp.calibrate(GOAL, ONE, order="1"),
     "support": lambda: ggdp.calibrate(GOAL, ONE, order=1, support=None),
@@ -77,7 +77,7 @@ TABLE = {"by": "x", "goal": GOAL, "domain": {"x": ["a"]}}
 ROWS = pa.table({"x": ["a"]})
 WRONG_TABLES = {
     "data": lambda: ggdp.release_table([1, 2], **TABLE),
-    "goal": lambda: ggdp.release_table(ROWS, **TABLE | {"goal": 3}),
+    "goal": lambda: ggdp.release_table(ROWS, **TABLE | {"goal": "3"}),
     "domain": lambda: ggdp.release_table(ROWS, **TABLE | {"domain": 7}),
     "unit": lambda: ggdp.release_table(ROWS, **TABLE, unit=3, max_cells=1),
     "nonnegative": lambda: ggdp.release_table(ROWS, **TABLE, nonnegative="x"),

@@ -67,7 +67,7 @@ REFUSED = {
     "delta negative": lambda: PROBABILISTIC(1, -1e-3),
     "neighbours unknown": lambda: PURE(1, "siblings"),
     "goal with other neighbours": lambda: ggdp.calibrate(PURE(1, "replace-one"), QUERIES["one"], order=1),
-    "goal not a goal": lambda: ggdp.calibrate(1.0, QUERIES["one"], order=1),
+    "goal not a goal": lambda: ggdp.calibrate("1", QUERIES["one"], order=1),
     "query not a sensitivity": lambda: ggdp.calibrate(PURE(1), 1.0, order=1),
     "support unknown": lambda: ggdp.calibrate(PURE(1), QUERIES["one"], order=1, support="rational"),
     "method unknown": lambda: ggdp.calibrate(PURE(1), QUERIES["one"], order=1, method="best"),

@@ -580,7 +580,7 @@ def plan(
                 raise ArgumentError(name, value, expected)
         within_width = partial(_plan_for_half_width, goal, sensitivity, support, plus_minus, delta, level, progress)
         return within(MOST_WORK, within_width)
-    goal = as_goal(goal, epsilon, delta)
+    goal = as_goal(goal, epsilon, delta, instead="; or give `plus_minus`")
     if number > 1 and goal.notion == "probabilistic":
         raise ArgumentError("goal", str(goal), "several releases keep approximate DP together; use ApproxDP")
     sought = validate_measure(measure, level, cells, sensitivity)

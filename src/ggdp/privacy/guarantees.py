@@ -230,7 +230,12 @@ Guarantee: TypeAlias = PureDP | ProbabilisticDP | ApproxDP
 
 
 def as_goal(
-    goal: Guarantee | float | None, epsilon: float | None = None, delta: float | None = None, *, argument: str = "goal"
+    goal: Guarantee | float | None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    *,
+    argument: str = "goal",
+    instead: str = "",
 ) -> Guarantee:
     """Return a goal that is given as itself, as the epsilon of pure DP, or by `epsilon` and perhaps `delta`.
 
@@ -252,5 +257,5 @@ def as_goal(
         return PureDP(_validate.positive(**{argument: goal}))
     if not isinstance(goal, Guarantee):
         said = "must be a goal, such as PureDP(1.0) or ApproxDP(1.0, 1e-6), or give `epsilon`, perhaps with `delta`"
-        raise ArgumentTypeError(argument, goal, said)
+        raise ArgumentTypeError(argument, goal, f"{said}{instead}")
     return goal
