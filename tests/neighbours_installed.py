@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RELEASE = """
 import ggdp, pyarrow
 people = pyarrow.table({"smokes": ["no", "yes", "no"]})
-release = ggdp.release_table(people, by="smokes", goal=1.0, domain={"smokes": ["no", "yes"]})
+release = ggdp.release_table(people, by="smokes", goal=1.0, domain={"smokes": ["no", "yes"]}, unit="row")
 assert release.to_arrow()["smokes"].to_pylist() == ["no", "yes"]
 assert release.guarantee == ggdp.PureDP(1.0, "add-remove")
 one = ggdp.Sensitivity.disjoint(1)
@@ -29,12 +29,13 @@ import pandas as pd
 assert pd.__version__.startswith("{}.")
 people = pd.DataFrame({{"smokes": ["no", "yes", None], "age": [30, 40, 50]}})
 smokes = {{"smokes": ["no", "yes"], "age": {{"range": [0, 100]}}}}
-means = ggdp.release_table(people, by="smokes", goal=1.0, domain=smokes, statistics=[ggdp.Mean("age")]).to_pandas()
+mean = [ggdp.Mean("age")]
+means = ggdp.release_table(people, by="smokes", goal=1.0, domain=smokes, statistics=mean, unit="row").to_pandas()
 assert list(means["smokes"]) == ["no", "yes"] and "mean_age" in means
 """
 
-# What pip installs, and an example of it that ggdp is compared with. Tumult cannot be installed next to ggdp: tmlt.core
-# 0.19.1 needs pyarrow below 19, and ggdp 22 or newer.
+# What pip installs, and an example of it that ggdp is compared with. Tumult Analytics 0.21 is missing: it requires Tumult
+# Core 0.19, and so pyarrow 18, with whose views of text DuckDB 2.0 crashes on some files.
 NEIGHBOURS = {
     "dp-accounting": """
 import dp_accounting
@@ -61,6 +62,13 @@ from diffprivlib.mechanisms import Laplace
 laplace = Laplace(epsilon=1.0, sensitivity=1.0)
 assert isinstance(laplace.randomise(3.0), float)
 assert laplace.variance(3.0) == 2.0 * ggdp.calibrate(1.0, one, order=1).scale ** 2
+""",
+    "tmlt.core>=0.20": """
+from tmlt.core.measurements.noise_mechanisms import AddGeometricNoise
+noise = ggdp.calibrate(1.0, one, order=1, support="integer")
+geometric = AddGeometricNoise(alpha=1)
+assert isinstance(geometric(3), int)
+assert float(geometric.privacy_function(1).to_float(round_up=True)) == noise.guarantee.epsilon and noise.scale == 1.0
 """,
     "pandas<3": PANDAS.format(2),
     "pandas>=3": PANDAS.format(3),
