@@ -122,7 +122,7 @@ def calibrated_losses(calibration: Calibration) -> tuple[CountedLoss, ...]:
 
 def losses_of(law: NoiseLaw, case: WorstCase, known: Guarantee) -> tuple[CountedLoss, ...]:
     """Return losses that together dominate noise in its worst case; those of a guarantee where no more is known."""
-    change = case.composed
+    change = case.composed_change
     if change is None:
         return (CountedLoss(ResponseLoss(known.epsilon, known.delta), 1),)
     sizes = change.sizes

@@ -30,7 +30,7 @@ from ggdp.ledger.accounting import (
 )
 from ggdp.ledger.budgets import Balance, Budget
 from ggdp.ledger.chain import FORMAT, Entry, Head, LedgerTerms, Record, plain, require_chain, require_head
-from ggdp.ledger.charging import Asked, ChargeRequest, canonical, charge_request_of, parsed
+from ggdp.ledger.charging import Asked, ChargeRequest, canonical, charge_request_of, parse
 from ggdp.ledger.store import Rows, Store
 from ggdp.privacy import Guarantee, Neighbours
 from ggdp.privacy.guarantees import as_goal, validated_neighbours
@@ -111,7 +111,7 @@ class LedgerTransaction:
             totals=canonical(state.to_dict()),
             previous=self.head.hash,
         )
-        whole = replace(record, hash=record.hashed(self.budget.terms.genesis))
+        whole = replace(record, hash=record.own_hash(self.budget.terms.genesis))
         self.rows.append(whole)
         self.head = Head(whole.number, whole.hash)
         return whole
@@ -328,7 +328,7 @@ class Ledger:
     def entries(self) -> tuple[Entry, ...]:
         """Return all charges, with the published files that were recorded."""
         found = self.records()
-        files = {record.entry: parsed(record.content)["files"] for record in found if record.kind == "publication"}
+        files = {record.entry: parse(record.content)["files"] for record in found if record.kind == "publication"}
         return tuple(
             Entry.of(self.identity, record, files.get(record.entry)) for record in found if record.kind == "charge"
         )
@@ -437,7 +437,7 @@ class Ledger:
             if record is None:
                 return None
             published = present.rows.find(kind="publication", entry=record.entry)
-        files = None if published is None else parsed(published.content)["files"]
+        files = None if published is None else parse(published.content)["files"]
         return Entry.of(self.identity, record, files)
 
     def charge(self, request: Asked, analyst: str | None = None, *, once: str | None = None) -> Entry:
