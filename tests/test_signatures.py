@@ -473,7 +473,7 @@ def test_nothing_is_written_if_signing_fails(tmp_path, monkeypatch):
     def broken(*_):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(output_files, "signed", broken)
+    monkeypatch.setattr(output_files, "sign", broken)
     with pytest.raises(OSError, match="Input/output error"):
         ggdp.release_table(PEOPLE, **TABLE, out=tmp_path / "t.csv", sign=KEY)
     assert names(tmp_path) == []
