@@ -373,7 +373,7 @@ def proved_guarantee(question: Question, certificate: Certificate) -> Guarantee:
     if shares > 1:
         # What is proved of one coordinate is a share of the goal.
         return goal.under(neighbours)
-    if certificate.quantity == "epsilon":
+    if certificate.bound.quantity == "epsilon":
         return PureDP(certificate.proved, neighbours)
     if certificate.proved == 0.0:
         return PureDP(goal.epsilon, neighbours)

@@ -170,7 +170,7 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
         certificate = _certificate(where, plain)
         if order is not None and certificate.law.order != order:
             raise _ContradictionError(f"{where}.order is {certificate.law.order!r}, but the request asks for {order!r}")
-        if order is None and certificate.quantity == "epsilon":
+        if order is None and certificate.bound.quantity == "epsilon":
             # Laplace noise that is as good as the best is pure.
             goal = PureDP(goal.epsilon)
         steps = sensitivity if grid is None else grid.sensitivity(sensitivity)
@@ -361,9 +361,9 @@ def _noise(
         notes=note,
         losses=calibrated_losses(steps),
     )
-    shared = {name: getattr(record, name) for name in ("name", "order", "scale", "law", "losses")}
-    found_noise = SimpleNamespace(record=record, guarantee=saturation.guarantee, sensitivity=query.ideal, **shared)
-    return cast("Mechanism", found_noise)
+    shared = {name: getattr(record, name) for name in ("name", "scale", "law", "losses")}
+    asked = {"guarantee": saturation.guarantee, "sensitivity": query.ideal, "order": law.order}
+    return cast("Mechanism", SimpleNamespace(record=record, **asked, **shared))
 
 
 def _ideals(steps: Calibration, ideal: Sensitivity, grid: Grid) -> Iterator[Calibration]:
