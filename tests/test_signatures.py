@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import ggdp
 from ggdp import signatures
 from ggdp.errors import ArgumentError
-from ggdp.signatures import checked_signature, read_signers, signature_file, signed, signing_key
+from ggdp.signatures import checked_signature, read_signers, sign, signature_file, signing_key
 from ggdp.tables import output_files
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -89,11 +89,11 @@ def refusal(manifest, signature=None, signers=None):
 
 
 def test_a_signature_is_the_one_of_the_specification():
-    assert base64.b64decode(b"".join(signed(CONTENT, KEY).split(b"\n")[1:-2])) == sshsig()
+    assert base64.b64decode(b"".join(sign(CONTENT, KEY).split(b"\n")[1:-2])) == sshsig()
 
 
 def test_a_signature_by_a_named_key_says_so_and_one_by_another_key_does_not(manifest):
-    found = check(manifest, signed(CONTENT, KEY))
+    found = check(manifest, sign(CONTENT, KEY))
     assert not found.signer
     assert "unknown key" in str(found)
     found = check(manifest, signers=frozenset({RAW, b"?" * 32}))
@@ -109,7 +109,7 @@ def test_no_signature_is_fine_unless_a_signer_is_named(manifest):
 @needs_ssh
 def test_ssh_keygen_accepts_our_signatures_and_shows_the_same_fingerprint(manifest, tmp_path):
     (tmp_path / "allowed").write_bytes(b"office " + public() + b"\n")
-    found = check(manifest, signed(CONTENT, KEY))
+    found = check(manifest, sign(CONTENT, KEY))
     command = ["ssh-keygen", "-Y", "verify", "-f", "allowed", "-I", "office", "-n", "ggdp-manifest", "-s"]
     command.append(signature_file(manifest).name)
     run = subprocess.run(command, cwd=tmp_path, input=CONTENT, capture_output=True, check=False)
@@ -128,7 +128,7 @@ def test_we_accept_signatures_of_ssh_keygen_and_its_keys(manifest, tmp_path):
     signers = read_signers(made.with_suffix(".pub"))
     assert check(manifest, signers=signers).signer
     # Ed25519 has one signature of a message: ours is the same file.
-    assert signature_file(manifest).read_bytes() == signed(CONTENT, signing_key(made))
+    assert signature_file(manifest).read_bytes() == sign(CONTENT, signing_key(made))
 
 
 # What is refused
@@ -164,20 +164,20 @@ def test_the_control_is_accepted(manifest):
     assert check(manifest, armored(sshsig())) is not None
 
 
-@pytest.mark.parametrize("text", [b"", b"\n", b"no signature", signed(CONTENT, KEY)[:-30], signed(CONTENT, KEY) * 2])
+@pytest.mark.parametrize("text", [b"", b"\n", b"no signature", sign(CONTENT, KEY)[:-30], sign(CONTENT, KEY) * 2])
 def test_a_file_that_is_no_signature_is_refused(manifest, text):
     assert "has no valid signature: 't.manifest.json.sig' is " in refusal(manifest, text)
 
 
 def test_every_change_of_a_byte_is_refused_or_leaves_key_and_signature_as_they_were(manifest):
-    whole = signed(CONTENT, KEY)
-    was = signatures._parsed(whole)
+    whole = sign(CONTENT, KEY)
+    was = signatures._parse_signature(whole)
     same, other = set(), []
     for place in range(len(whole)):
         for byte in range(256):
             changed = whole[:place] + bytes([byte]) + whole[place + 1 :]
             with contextlib.suppress(ValueError):
-                if signatures._parsed(changed) == was:
+                if signatures._parse_signature(changed) == was:
                     same.add((whole[place], byte))
                 else:
                     other.append(changed)
@@ -191,25 +191,25 @@ def test_every_change_of_a_byte_is_refused_or_leaves_key_and_signature_as_they_w
 
 @pytest.mark.parametrize("cut", range(0, 300, 7))
 def test_a_truncated_file_is_refused(manifest, cut):
-    whole = signed(CONTENT, KEY).rstrip()
+    whole = sign(CONTENT, KEY).rstrip()
     assert refusal(manifest, whole[: min(cut, len(whole) - 1)])
 
 
 def test_lines_may_end_as_they_do_elsewhere_but_the_manifest_may_not_change(manifest):
-    assert check(manifest, signed(CONTENT, KEY).replace(b"\n", b"\r\n")) is not None
+    assert check(manifest, sign(CONTENT, KEY).replace(b"\n", b"\r\n")) is not None
     manifest.write_bytes(CONTENT.replace(b"\n", b"\r\n"))
     assert "was changed after it was signed" in refusal(manifest)
 
 
 def test_padding_bits_of_base64_must_be_as_they_are_written():
     assert base64.b64decode("QQ==", validate=True) == base64.b64decode("QR==", validate=True)
-    assert signatures._decoded(b"QQ==") == b"A"
+    assert signatures._decode(b"QQ==") == b"A"
     with pytest.raises(ValueError, match="base64"):
-        signatures._decoded(b"QR==")
+        signatures._decode(b"QR==")
 
 
 def test_every_byte_of_a_manifest_is_signed(manifest):
-    check(manifest, signed(CONTENT, KEY))
+    check(manifest, sign(CONTENT, KEY))
     for place in range(len(CONTENT)):
         changed = CONTENT[:place] + bytes([CONTENT[place] ^ 1 << place % 8]) + CONTENT[place + 1 :]
         manifest.write_bytes(changed)
@@ -217,14 +217,14 @@ def test_every_byte_of_a_manifest_is_signed(manifest):
 
 
 def test_a_key_that_was_not_named_is_refused_with_its_fingerprint(manifest):
-    theirs = check(manifest, signed(CONTENT, OTHER)).key
+    theirs = check(manifest, sign(CONTENT, OTHER)).key
     said = refusal(manifest, signers=frozenset({RAW}))
     assert said == f"is signed by the key {theirs}, which is not the signer's"
 
 
 def test_a_large_file_a_pipe_and_a_dangling_link_are_refused_without_waiting(manifest):
     file = signature_file(manifest)
-    assert "is too large; at most 8,192 bytes" in refusal(manifest, signed(CONTENT, KEY) + b"\n" * 10_000)
+    assert "is too large; at most 8,192 bytes" in refusal(manifest, sign(CONTENT, KEY) + b"\n" * 10_000)
     file.unlink()
     file.symlink_to("nowhere")
     assert "cannot be read" in refusal(manifest)
@@ -289,7 +289,7 @@ def test_a_key_of_small_order_or_in_a_second_encoding_is_refused(manifest, tmp_p
 
 def test_a_second_form_of_a_signature_is_refused(manifest):
     order = 2**252 + 27742317777372353535851937790883648493
-    key, signature = signatures._parsed(signed(CONTENT, KEY))
+    key, signature = signatures._parse_signature(sign(CONTENT, KEY))
     larger = int.from_bytes(signature[32:], "little") + order
     malleable = signature[:32] + larger.to_bytes(32, "little")
     assert "does not match" in refusal(manifest, armored(signatures._blob(key, malleable)))
@@ -473,7 +473,7 @@ def test_nothing_is_written_if_signing_fails(tmp_path, monkeypatch):
     def broken(*_):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(output_files, "signed", broken)
+    monkeypatch.setattr(output_files, "sign", broken)
     with pytest.raises(OSError, match="Input/output error"):
         ggdp.release_table(PEOPLE, **TABLE, out=tmp_path / "t.csv", sign=KEY)
     assert names(tmp_path) == []

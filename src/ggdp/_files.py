@@ -211,7 +211,7 @@ def write_together(contents: Mapping[Path, bytes | None], *, overwrite: bool) ->
                 continue
             hidden = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}")
             # Created with the umask of the process, like any other file.
-            descriptor = _created(hidden)
+            descriptor = _create(hidden)
             beside[target] = hidden
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
@@ -220,7 +220,7 @@ def write_together(contents: Mapping[Path, bytes | None], *, overwrite: bool) ->
         for target, source in beside.items():
             if not overwrite:
                 # Refused where the target already exists, also when another run has just made it.
-                os.close(_created(target))
+                os.close(_create(target))
                 made.append(target)
             source.replace(target)
         for target, content in contents.items():
@@ -235,6 +235,6 @@ def write_together(contents: Mapping[Path, bytes | None], *, overwrite: bool) ->
             source.unlink(missing_ok=True)
 
 
-def _created(path: Path) -> int:
+def _create(path: Path) -> int:
     """Create a file and return its descriptor."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)

@@ -121,7 +121,7 @@ def _load(name: str, content: bytes, passphrase: bytes | None) -> object:
     raise ArgumentError("sign", name, unreadable)
 
 
-def signed(content: bytes, key: Ed25519PrivateKey) -> bytes:
+def sign(content: bytes, key: Ed25519PrivateKey) -> bytes:
     """Return the signature of the content of a file, as a file of its own."""
     text = base64.b64encode(_blob(key.public_key().public_bytes_raw(), key.sign(_message(content))))
     # Of 70 characters, as ssh-keygen writes them.
@@ -182,7 +182,7 @@ def _ssh_keys(content: bytes) -> list[bytes]:
         if not understood or (place > 0 and not _PRINCIPALS.fullmatch(words[0])):
             raise ValueError(f'line {number} has an option that is not understood; only namespaces="{NAMESPACE}" is')
         if words[place] == _KIND:
-            blob = _decoded(words[place + 1])
+            blob = _decode(words[place + 1])
             key = blob[-32:]
             if blob != _public(key):
                 raise ValueError(f"line {number} is not a public key in the format of OpenSSH")
@@ -208,7 +208,7 @@ def checked_signature(
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     try:
-        key, signature = _parsed(read_file(file, argument=argument, most=_MOST_OF_A_SIGNATURE, pipe=False))
+        key, signature = _parse_signature(read_file(file, argument=argument, most=_MOST_OF_A_SIGNATURE, pipe=False))
         Ed25519PublicKey.from_public_bytes(key).verify(signature, _message(content))
     except InvalidSignature:
         expected = f"does not match its signature {file.name!r}: it was changed after it was signed, or never signed"
@@ -223,18 +223,18 @@ def checked_signature(
     return found
 
 
-def _parsed(text: bytes) -> tuple[bytes, bytes]:
+def _parse_signature(text: bytes) -> tuple[bytes, bytes]:
     """Return the public key and the signature in a file."""
     whole = text.strip()
     if not (whole.startswith(_BEGIN) and whole.endswith(_END) and len(whole) > len(_BEGIN) + len(_END)):
         raise ValueError("is not a signature in the format of OpenSSH")
-    blob = _decoded(b"".join(whole[len(_BEGIN) : -len(_END)].split()))
+    blob = _decode(b"".join(whole[len(_BEGIN) : -len(_END)].split()))
     fields = _strings(blob.removeprefix(_MAGIC + _VERSION))
     kind = next(iter(_strings(fields[0] if fields else b"")), b"")
     if kind != _KIND:
-        raise ValueError(f"is by a key of another kind, {_shown(kind)}; only ssh-ed25519 is accepted")
+        raise ValueError(f"is by a key of another kind, {_show(kind)}; only ssh-ed25519 is accepted")
     if len(fields) > 1 and fields[1] != NAMESPACE.encode():
-        raise ValueError(f"is for another purpose: its namespace is {_shown(fields[1])}, not {NAMESPACE!r}")
+        raise ValueError(f"is for another purpose: its namespace is {_show(fields[1])}, not {NAMESPACE!r}")
     key, signature = fields[0][-32:], fields[-1][-64:]
     if blob != _blob(key, signature):
         raise ValueError("is not a signature by an Ed25519 key with SHA-512")
@@ -279,7 +279,7 @@ def _strings(blob: bytes) -> list[bytes]:
     return found
 
 
-def _decoded(text: bytes) -> bytes:
+def _decode(text: bytes) -> bytes:
     """Return the bytes of base64 that is written in the one usual way."""
     try:
         found = base64.b64decode(text, validate=True)
@@ -290,5 +290,5 @@ def _decoded(text: bytes) -> bytes:
     return found
 
 
-def _shown(text: bytes) -> str:
+def _show(text: bytes) -> str:
     return repr(text[:40].decode("ascii", "replace"))

@@ -161,7 +161,7 @@ def stated(record, index, bounds):
     Sums of weights alone: nothing of the library's own is used. Beyond the noise that is added up the weights are below
     e^-100 of the whole.
     """
-    order, scale = record.order, record.scale / (record.law.step or 1.0)
+    order, scale = record.law.order, record.scale / (record.law.step or 1.0)
     far = math.ceil(scale * 100 ** (1 / order)) + 1
     if bounds is None:
         return {index + k: below for k, below in stated_cumulative(order, scale, -far, far).items()}

@@ -35,7 +35,7 @@ def test_the_released_law_is_the_stated_law(kind):
 def test_on_its_own_grid_a_mechanism_releases_the_sampler_s_draws_of_the_stated_law(kind):
     mechanism = kind.mechanism
     record = mechanism.record
-    law = {"order": record.order, "scale": record.scale / record.law.step}
+    law = {"order": record.law.order, "scale": record.scale / record.law.step}
     values = np.resize([x for pair in kind.neighbours for (x,) in pair], 1000)
     indices = np.array([index_of(mechanism, x) for x in values])
     source = SeededSource(seed=4)
@@ -72,7 +72,7 @@ class LowThenRandom:
 def test_noise_beyond_the_blocks_of_a_wide_law_is_drawn_too(kind):
     # It has a probability of 10^-8, so no sample shows it; without it pure DP would be lost.
     record = kind.mechanism.record
-    sampler = sampler_of(record.order, record.scale / record.law.step)
+    sampler = sampler_of(record.law.order, record.scale / record.law.step)
     assert isinstance(sampler, Envelope)
     slots = np.full(200, sampler.far_slots.start, dtype=np.uint16)
     kept, values = sampler._compare(slots, np.zeros(200, dtype=np.uint16), LowThenRandom())

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ggdp import ApproxDP, ProbabilisticDP, PureDP
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.ledger.budgets import PLACES, Amount, Budget, typed
+from ggdp.ledger.budgets import PLACES, Amount, Budget, as_typed
 
 FRACTIONS = st.fractions(min_value=0, max_value=1000)
 AMOUNTS = st.integers(min_value=0, max_value=10**60).map(Amount)
@@ -36,7 +36,7 @@ def test_a_text_that_no_amount_is_written_as_is_refused(text):
 
 @pytest.mark.parametrize(("part", "times", "whole"), [(0.1, 10, 1.0), (0.2, 15, 3.0), (1e-7, 10, 1e-6), (0.7, 3, 2.1)])
 def test_typed_decimals_add_up_as_on_paper(part, times, whole):
-    assert sum([Amount.up(typed(part))] * times, Amount(0)) == Amount.down(typed(whole))
+    assert sum([Amount.up(as_typed(part))] * times, Amount(0)) == Amount.down(as_typed(whole))
 
 
 def test_fewer_places_round_up_too():

@@ -11,14 +11,14 @@ from tests.ledger.books import asked, balance, calibrated, laplace, pure
 import ggdp
 from ggdp.ledger import ChargeRequest
 from ggdp.ledger.accounting import SumAccounting, cost
-from ggdp.ledger.budgets import Amount, Budget, typed
+from ggdp.ledger.budgets import Amount, Budget, as_typed
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.2, 0.05, 0.3, 0.7, 0.9, 1.1, 2.2, 0.01])
 @pytest.mark.parametrize("cells", [1, 3])
 def test_a_table_of_pure_dp_is_charged_the_epsilon_that_was_typed(epsilon, cells):
     request = asked(calibrated(ggdp.PureDP(epsilon), order=1, max_cells=cells))
-    assert cost(request) == Budget(Amount.up(typed(epsilon)), Amount(0))
+    assert cost(request) == Budget(Amount.up(as_typed(epsilon)), Amount(0))
 
 
 def test_ten_releases_of_a_tenth_fit_in_a_budget_of_one_and_no_eleventh():
@@ -38,7 +38,7 @@ def test_noise_of_order_1_is_charged_at_least_its_exact_loss(scale, sensitivity)
     loss = Fraction(whole) / Fraction(scale)
     charged = cost(laplace(scale, whole)).epsilon.exact
     assert loss <= charged
-    assert charged <= max(loss, typed(whole / scale)) * (1 + Fraction(1, 10**12)) + Fraction(1, 10**39)
+    assert charged <= max(loss, as_typed(whole / scale)) * (1 + Fraction(1, 10**12)) + Fraction(1, 10**39)
 
 
 @given(st.floats(min_value=1e-9, max_value=50.0))

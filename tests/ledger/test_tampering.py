@@ -103,7 +103,7 @@ def forged(base, edit):
     records = []
     for number, row in enumerate(edit([Record(**row) for row in tables["ggdp_records"]]), 1):
         moved = replace(row, number=number, previous=previous)
-        records.append(replace(moved, hash=moved.hashed(genesis)))
+        records.append(replace(moved, hash=moved.own_hash(genesis)))
         previous = records[-1].hash
     tables["ggdp_records"] = [{name: getattr(record, name) for name in tables["ggdp_records"][0]} for record in records]
     ledger |= {"head_number": len(records), "head_hash": previous}

@@ -341,7 +341,7 @@ def test_a_calibration_of_this_process_is_not_proved_again_and_one_of_another_is
 def test_a_release_tells_its_mechanism(reals):
     record = reals.release([1.0]).mechanism
     assert record == reals.record
-    assert (record.order, record.scale, record.law.step) == (3.0, reals.scale, 2.0**-12)
+    assert (record.law.order, record.scale, record.law.step) == (3.0, reals.scale, 2.0**-12)
     assert record.law.scale == reals.certificate.to_dict()["parameters"]["scale"]
     assert (record.method, record.neighbours, record.certificate) == ("tight", "add-remove", reals.certificate)
     assert record.to_dict()["support"] == "real"

@@ -8,7 +8,7 @@ import pytest
 from tests.cases import one_in
 
 import ggdp
-from ggdp.planning import plan
+from ggdp.planning import estimate_scale, plan
 from ggdp.planning.best_order import Resolution, Trial, least_error, scale_finder
 from ggdp.planning.error_measures import Measure
 from ggdp.proofs.noise_law import NoiseLaw
@@ -120,6 +120,31 @@ def test_the_quick_scale_on_the_integers_is_that_of_its_calibration(order):
     goal, query = ggdp.ApproxDP(1.0, 0.05), ggdp.Sensitivity.cells(2, 1)
     quick = scale_finder(goal, query, "integer")(order, lambda: math.inf)
     assert quick == pytest.approx(ggdp.calibrate(goal, query, order=order, support="integer").scale, rel=2e-4)
+
+
+@pytest.mark.parametrize("goal", [ggdp.ApproxDP(1.0, 1e-4), ggdp.ProbabilisticDP(1.0, 1e-2)], ids=str)
+@pytest.mark.parametrize("order", [1.5, 3.0])
+@pytest.mark.parametrize(
+    "query",
+    [
+        HISTOGRAM,
+        BOX,
+        ggdp.Sensitivity.box([1.0, 1.0], norm=(2, 1.2)),
+        ggdp.Sensitivity.norm(1, 2, dimension=5),
+        ggdp.Sensitivity.norm(3, 2, dimension=3),
+    ],
+    ids=str,
+)
+def test_an_estimated_scale_is_that_of_the_calibration_whichever_bound_applies(goal, query, order):
+    expected = ggdp.calibrate(goal, query, order=order).scale
+    assert estimate_scale(goal, query, order=order) == pytest.approx(expected, rel=2e-5)
+
+
+def test_an_estimated_scale_has_no_dip_at_order_2():
+    goal = ggdp.ProbabilisticDP(1.0, 0.05)
+    before, at, after = (estimate_scale(goal, BOX, order=order) for order in (1.999, 2.0, 2.001))
+    assert before < at < after < 1.01 * before
+    assert ggdp.calibrate(goal, BOX, order=2).scale < 0.99 * at
 
 
 def test_an_error_of_zero_is_planned_with_too():

@@ -115,7 +115,7 @@ def test_exact_bounds_prove_that_a_smaller_scale_fails(name):
     assert certificate.tight == 1 - 1e-9
     with pytest.raises(CertificateError, match="not proved to miss"):
         # A larger target is reached too, but also by the smaller scale.
-        ggdp.verify(dataclasses.replace(certificate, target=0.9 if certificate.quantity == "delta" else 9.0))
+        ggdp.verify(dataclasses.replace(certificate, target=0.9 if certificate.bound.quantity == "delta" else 9.0))
 
 
 @pytest.mark.parametrize(

@@ -84,11 +84,6 @@ class Part:
     count: int
     signature: Signature | None = None
 
-    @property
-    def neighbours(self) -> Neighbours | None:
-        """The relation of neighbours; None where the guarantee does not say."""
-        return self.guarantee.neighbours
-
 
 def parts_of(given: Iterable[Any], signers: frozenset[bytes] | None = None) -> tuple[Part, ...]:
     """Return the parts of a composition, all of the same neighbours and unit, each with a guarantee.
@@ -103,15 +98,16 @@ def parts_of(given: Iterable[Any], signers: frozenset[bytes] | None = None) -> t
     if not parts:
         raise ArgumentError("parts", [], "must not be empty")
     for what in ("neighbours", "unit"):
-        said = [part for part in parts if getattr(part, what) is not None]
-        for part in said[1:]:
-            mine, first = getattr(part, what), getattr(said[0], what)
-            if mine != first:
+        said = [(part, part.unit if what == "unit" else part.guarantee.neighbours) for part in parts]
+        known = [(part.name, value) for part, value in said if value is not None]
+        for name, mine in known[1:]:
+            first, theirs = known[0]
+            if mine != theirs:
                 expected = (
-                    f"has {what} {mine!r} where {said[0].name} has {first!r}: their losses are not about the same "
-                    "people and cannot be added"
+                    f"has {what} {mine!r} where {first} has {theirs!r}: their losses are not about the same people and "
+                    "cannot be added"
                 )
-                raise ArgumentError("parts", part.name, expected)
+                raise ArgumentError("parts", name, expected)
     return parts
 
 
@@ -122,7 +118,7 @@ def calibrated_losses(calibration: Calibration) -> tuple[CountedLoss, ...]:
 
 def losses_of(law: NoiseLaw, case: WorstCase, known: Guarantee) -> tuple[CountedLoss, ...]:
     """Return losses that together dominate noise in its worst case; those of a guarantee where no more is known."""
-    change = case.composed
+    change = case.composed_change
     if change is None:
         return (CountedLoss(ResponseLoss(known.epsilon, known.delta), 1),)
     sizes = change.sizes
@@ -236,7 +232,8 @@ class Composition:
     @property
     def neighbours(self) -> Neighbours | None:
         """The relation of neighbours of all parts; None where none says."""
-        return next((part.neighbours for part in self.parts if part.neighbours is not None), None)
+        stated = (part.guarantee.neighbours for part in self.parts)
+        return next((neighbours for neighbours in stated if neighbours is not None), None)
 
     @property
     def unit(self) -> str | None:

@@ -44,7 +44,7 @@ from ggdp.accounting.profile import LEAST_EPSILON, Between, shift_delta
 from ggdp.proofs.losses import CoordinateLoss, CountedLoss, ResponseLoss
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.tails import normaliser, tail_sum, weight
-from ggdp.proofs.worst_case import ATTAINED
+from ggdp.proofs.worst_case import REACHED
 
 _PRECISION = 128
 
@@ -78,13 +78,13 @@ def shift_between(losses: Sequence[CountedLoss], epsilon: float) -> Between | No
         low = high = shift_delta(law, size, epsilon)
         if gaussian:
             # The size is a norm that was rounded up.
-            low = shift_delta(law, size * ATTAINED, epsilon)
+            low = shift_delta(law, size * REACHED, epsilon)
         return low.lower, min(high.upper, 1.0)
     if not gaussian:
         return None
     with BALLS, working_precision(_PRECISION):
         squares = sum((count * (arb(size) / arb(law.scale)) ** 2 for law, size, count in shifts), arb(0))
-        ends = lower_float(squares.sqrt()) * ATTAINED, upper_float(squares.sqrt())
+        ends = lower_float(squares.sqrt()) * REACHED, upper_float(squares.sqrt())
     low, high = (shift_delta(NoiseLaw(order=2, scale=1.0), end, epsilon) for end in ends)
     return low.lower, min(high.upper, 1.0)
 
@@ -161,7 +161,7 @@ def _beside_shift(losses: tuple[CountedLoss, ...]) -> tuple[tuple[CountedLoss, .
     if not wide or number > 1 << 8 or shift_between(wide, 1.0) is None:
         return None
     with BALLS, working_precision(_BITS_OF_SUMS):
-        return (wide, *_combined(others))
+        return (wide, *_combine(others))
 
 
 def _shift_delta(shift: tuple[CountedLoss, ...], x: float) -> tuple[arb, arb]:
@@ -207,7 +207,7 @@ def _halves(losses: tuple[CountedLoss, ...]) -> tuple[Atoms, _Sorted, arb] | Non
         if halves[0][0] > _MOST:
             return None
     with BALLS, working_precision(_BITS_OF_SUMS):
-        first, second = (_combined(half) for _, half in sorted(halves, key=lambda half: half[0]))
+        first, second = (_combine(half) for _, half in sorted(halves, key=lambda half: half[0]))
         # Floats only propose the order.
         atoms = sorted(second[0], key=lambda atom: float(atom[0]))
         most, least, masses, weighted = [arb(-math.inf)], [arb(math.inf)], [arb(0)], [arb(0)]
@@ -222,14 +222,14 @@ def _halves(losses: tuple[CountedLoss, ...]) -> tuple[Atoms, _Sorted, arb] | Non
         return first[0], ranked, first[1] + second[1]
 
 
-def _combined(losses: Sequence[CountedLoss]) -> tuple[Atoms, arb]:
+def _combine(losses: Sequence[CountedLoss]) -> tuple[Atoms, arb]:
     """Return all combinations of losses with their probabilities, and the probability of what is left out."""
     atoms: Atoms = [(arb(0), arb(1))]
     left_out = arb(0)
     for counted in losses:
         single, rest = _atoms(counted)
         left_out += counted.count * rest
-        several = _repeated(single, counted.count)
+        several = _repeat(single, counted.count)
         atoms = [(loss + other, mass * share) for loss, mass in atoms for other, share in several]
     return atoms, left_out
 
@@ -271,7 +271,7 @@ def _atoms(counted: CountedLoss) -> tuple[Atoms, arb]:
     return found, 2 * tail_sum(order, scale, far + 1) / normal
 
 
-def _repeated(atoms: Atoms, count: int) -> Atoms:
+def _repeat(atoms: Atoms, count: int) -> Atoms:
     """Return all sums of so many independent losses."""
     if count == 1:
         return atoms

@@ -408,7 +408,7 @@ def _on_reals(order: float, p: arb, d: arb, line: Line) -> tuple[list[_Node], ar
     nodes, error = [], arb(0)
     exact = float(d), line.right, line.along, float(line.top)
     for inner in (False, True):
-        used = tuple(_rounded(value) for value in exact)
+        used = tuple(_round(value) for value in exact)
         top, places, fine = _places(order, *used, inner)
         if not fine:
             used = exact
@@ -442,7 +442,7 @@ def _on_integers(order: float, p: arb, b: arb, size: int, line: Line) -> tuple[l
     nodes += [_node(p, k / b, d, arb(0.5), inner=True) for k in range(1, size)]
     error, first = arb(0), _FIRST
     while first <= end:
-        for start, number, rho in _divided(order, float(d), float(b), first, line):
+        for start, number, rho in _divide(order, float(d), float(b), first, line):
             if rho == 0.0:
                 nodes += [_node(p, k / b, d, arb(1)) for k in range(start, start + number)]
                 continue
@@ -460,7 +460,7 @@ def _on_integers(order: float, p: arb, b: arb, size: int, line: Line) -> tuple[l
 # What follows chooses in floats; the bounds above hold whatever it returns.
 
 
-def _rounded(x: float) -> float:
+def _round(x: float) -> float:
     """Round up to a few bits, so that blocks are shared by similar losses."""
     mantissa, exponent = math.frexp(x)
     return math.ldexp(math.ceil(mantissa * 8.0) / 8.0, exponent)
@@ -533,7 +533,7 @@ def _places(
     return start, tuple(found), fine
 
 
-def _divided(order: float, d: float, b: float, first: int, line: Line) -> list[tuple[int, int, float]]:
+def _divide(order: float, d: float, b: float, first: int, line: Line) -> list[tuple[int, int, float]]:
     """Return blocks that make up the integers from `first` up to twice of it: start, number, and rho or 0 for none."""
     number, top = first, float(line.top)
     while number > _POINTS:

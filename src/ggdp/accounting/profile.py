@@ -43,7 +43,7 @@ from ggdp.proofs.bound import Enclosure
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.one_coordinate import IntegerShiftDelta, ShiftDelta
 from ggdp.proofs.several_coordinates import CornerDelta
-from ggdp.proofs.worst_case import ATTAINED, WorstCase
+from ggdp.proofs.worst_case import REACHED, WorstCase
 
 Between: TypeAlias = tuple[float, float]
 # Chooses a layout for a bound that is proved by a convolution, and the precision; nothing of it is trusted.
@@ -69,14 +69,14 @@ class NoisyQuery:
     @property
     def is_exact(self) -> bool:
         """Whether lower and upper bounds agree but for rounding."""
-        return self.sensitivity.moving == 1 or (self.case.is_single and self.case.is_attained)
+        return self.sensitivity.moving == 1 or (self.case.is_single and self.case.reaches_every_norm)
 
 
 def pure_between(noisy: NoisyQuery) -> Between:
     """Return two floats with the least pure epsilon between them."""
     if noisy.law.order != 1.0:
         return math.inf, math.inf
-    size, reached = noisy.case.l1_norm, noisy.case.attained_norm(1.0)
+    size, reached = noisy.case.l1_norm, noisy.case.reached_norm(1.0)
     with BALLS, working_precision(_PRECISION):
         upper = upper_float(arb(size) / arb(noisy.law.scale))
         return lower_float(arb(reached) / arb(noisy.law.scale)), upper
@@ -101,7 +101,7 @@ def epsilon_of_pure(pure: float, delta: float) -> float:
         return min(max(upper_float(left.log()), 0.0), pure) if left > 1 else 0.0
 
 
-def _reflected(epsilon: float, delta: float) -> arb:
+def _reflect(epsilon: float, delta: float) -> arb:
     """Enclose delta(epsilon) for an epsilon below 0, from delta(-epsilon)."""
     share = arb(epsilon).exp()
     return 1 - share + share * arb(delta)
@@ -114,7 +114,7 @@ def upper_delta(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> float:
         return most
     with BALLS, working_precision(_PRECISION):
         if epsilon < -LEAST_EPSILON:
-            return min(upper_float(_reflected(epsilon, most)), 1.0)
+            return min(upper_float(_reflect(epsilon, most)), 1.0)
         return min(upper_float(arb(most) + (arb(LEAST_EPSILON).exp() - arb(epsilon).exp())), 1.0)
 
 
@@ -122,7 +122,7 @@ def lower_delta(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> float:
     """Return a float that delta(epsilon) is not below, for any finite epsilon."""
     if epsilon < -LEAST_EPSILON:
         with BALLS, working_precision(_PRECISION):
-            return max(lower_float(_reflected(epsilon, _least(noisy, -epsilon, lay_out))), 0.0)
+            return max(lower_float(_reflect(epsilon, _least(noisy, -epsilon, lay_out))), 0.0)
     return _least(noisy, max(epsilon, LEAST_EPSILON), lay_out)
 
 
@@ -146,14 +146,14 @@ def _most(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> float:
 def _least(noisy: NoisyQuery, epsilon: float, lay_out: LayOut) -> float:
     """Return the largest proved lower bound of delta, for an epsilon above 0."""
     case, law, found = noisy.case, noisy.law, [0.0]
-    for change in case.attained:
+    for change in case.possible_changes:
         if change.is_single:
             found.append(shift_delta(law, change.sizes[0][0], epsilon).lower)
         elif not case.is_single:
             planned, bits = _with_layout(CornerDelta(corner=change.sizes, epsilon=epsilon), law, lay_out)
             found.append(planned.lower(law, bits))
-    if case.is_single and case.is_attained and noisy.sensitivity.moving > 1:
-        found.append(shift_delta(law, noisy.sensitivity.lp(2) * ATTAINED, epsilon).lower)
+    if case.is_single and case.reaches_every_norm and noisy.sensitivity.moving > 1:
+        found.append(shift_delta(law, noisy.sensitivity.lp(2) * REACHED, epsilon).lower)
     return max(found)
 
 

@@ -83,10 +83,10 @@ from ggdp import _validate
 from ggdp._balls import BALLS, hull, lower_float, power, upper_float, working_precision
 from ggdp.accounting.profile import Between, NoisyQuery, pure_between
 from ggdp.errors import ArgumentError
-from ggdp.proofs.bound import Enclosure, enclosed, require_unbounded
+from ggdp.proofs.bound import Enclosure, enclosure_of, require_unbounded
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.tails import normaliser, tail_sum
-from ggdp.proofs.worst_case import ATTAINED, Change
+from ggdp.proofs.worst_case import REACHED, Change
 
 # R is 2^3: each further coefficient adds three bits.
 _BITS_EACH = 3
@@ -311,7 +311,7 @@ def renyi_of_shift(law: NoiseLaw, *, sensitivity: float, alpha: float) -> Enclos
     for bits in PRECISIONS:
         try:
             with BALLS, working_precision(bits):
-                found = enclosed(value())
+                found = enclosure_of(value())
         except BeyondPrecisionError:
             continue
         if math.isfinite(found.upper) and found.upper - found.lower <= 1e-9 * found.upper:
@@ -323,7 +323,7 @@ def renyi_of_pure(pure: float, alpha: float) -> Enclosure:
     """Enclose the largest Renyi divergence of order alpha of a mechanism with this pure loss: randomised response's."""
     with BALLS, working_precision(PRECISIONS[1]):
         e, a = arb(pure), arb(alpha)
-        return enclosed((((a * e).exp() + ((1 - a) * e).exp()) / (1 + e.exp())).log() / (a - 1))
+        return enclosure_of((((a * e).exp() + ((1 - a) * e).exp()) / (1 + e.exp())).log() / (a - 1))
 
 
 def _reach(p: float, d: arb, a: arb) -> tuple[arb, arb, float, float, float]:
@@ -435,11 +435,11 @@ def renyi_between(noisy: NoisyQuery, alpha: float) -> Between:
         most = _square(noisy, noisy.sensitivity.lp(2))
         with BALLS, working_precision(_PRECISION):
             uppers.append(upper_float(arb(alpha) * most))
-            if case.support == "real" and case.is_attained:
-                lowers.append(lower_float(arb(alpha) * most * arb(ATTAINED) ** 2))
+            if case.support == "real" and case.reaches_every_norm:
+                lowers.append(lower_float(arb(alpha) * most * arb(REACHED) ** 2))
     known: dict[float, Between] = {}
     uppers += [_divergence(noisy, change, alpha, known)[1] for change in case.dominating_at_every_order]
-    lowers += [_divergence(noisy, change, alpha, known)[0] for change in case.attained]
+    lowers += [_divergence(noisy, change, alpha, known)[0] for change in case.possible_changes]
     upper = min(uppers)
     return min(max(lowers), upper), upper
 
@@ -467,8 +467,8 @@ def concentrated_between(noisy: NoisyQuery) -> Between:
         query = noisy.sensitivity
         with BALLS, working_precision(_PRECISION):
             square = _square(noisy, _whole(noisy, query.largest) if query.moving == 1 else query.lp(2))
-            attained = noisy.case.is_attained and (noisy.law.support == "real" or query.is_per_coordinate)
-            least = square * arb(ATTAINED) ** 2 if attained else _square(noisy, _whole(noisy, query.largest))
+            reached = noisy.case.reaches_every_norm and (noisy.law.support == "real" or query.is_per_coordinate)
+            least = square * arb(REACHED) ** 2 if reached else _square(noisy, _whole(noisy, query.largest))
             return lower_float(least), upper_float(square)
     return _largest_ratio(noisy)
 

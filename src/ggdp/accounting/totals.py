@@ -194,7 +194,7 @@ class TotalLoss:
         found: Counter[Loss] = Counter()
         with BALLS, working_precision(128):
             # Logarithms of the probability that no loss is infinite; what is else 0 is an upper bound only.
-            attained, most = arb(0), arb(0)
+            reached, most = arb(0), arb(0)
             for counted in losses:
                 loss = counted.loss
                 if isinstance(loss, ResponseLoss):
@@ -202,10 +202,10 @@ class TotalLoss:
                     most += exponent
                     if loss.epsilon == 0.0:
                         continue
-                    attained += exponent
+                    reached += exponent
                     loss = replace(loss, delta=0.0)
                 found[loss] += counted.count
-            infinite = max(lower_float(-attained.expm1()), 0.0), min(upper_float(-most.expm1()), 1.0)
+            infinite = max(lower_float(-reached.expm1()), 0.0), min(upper_float(-most.expm1()), 1.0)
         return cls(tuple(CountedLoss(loss, count) for loss, count in found.items()), infinite)
 
     def delta(self, epsilon: float, *, refine: bool = True) -> tuple[float, float]:

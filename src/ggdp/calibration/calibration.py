@@ -179,7 +179,7 @@ class Calibration:
         >>> "exactly as it is" in ggdp.calibrate(goal, query, order=2, support="integer").caution
         True
         """
-        wavy = self.law.support == "integer" and self.certificate.quantity == "delta" and self.order != 1.0
+        wavy = self.law.support == "integer" and self.certificate.bound.quantity == "delta" and self.order != 1.0
         return AS_IT_IS if wavy and not self.certificate.bound.monotone else None
 
     def delta(self, epsilon: float) -> tuple[float, float]:

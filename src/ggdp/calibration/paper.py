@@ -53,7 +53,7 @@ from ggdp.errors import ArgumentError, ArgumentTypeError, SearchError, Unattaina
 from ggdp.privacy import ApproxDP, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.proofs.noise_law import Bounding, NoiseLaw, Support
 from ggdp.proofs.one_coordinate import LaplaceLoss
-from ggdp.proofs.worst_case import Question, Requirement, paired
+from ggdp.proofs.worst_case import Question, Requirement, bounded_coordinates
 
 _PRECISION = 192
 
@@ -214,7 +214,7 @@ def utility_sensitivity(
     p = _validate.order(order=order)
     _validate.choice(among=get_args(Utility), utility=utility)
     pairs = _validate.intervals(bounds=bounds)
-    coordinates = paired(sensitivity, pairs)
+    coordinates = bounded_coordinates(sensitivity, pairs)
     with BALLS, working_precision(_PRECISION):
         if utility == "exact":
             terms = [(power(arb(w), arb(p)) - power(arb(w) - arb(D), arb(p)), count) for w, D, count in coordinates]
@@ -223,7 +223,7 @@ def utility_sensitivity(
         elif p == 2.0:
             terms = [(2 * arb(D) * arb(w), count) for w, D, count in coordinates]
         elif p.is_integer():
-            # (bounds, sensitivity) of each coordinate; `paired` has checked that they fit.
+            # (bounds, sensitivity) of each coordinate; `bounded_coordinates` has checked that they fit.
             cells = not sensitivity.has_fixed_dimension
             sizes = sensitivity.sizes * (len(pairs) if cells else 1)
             copies = sensitivity.moving if cells and len(pairs) == 1 else 1

@@ -94,7 +94,7 @@ def scale_for_bounded(bound: BoundedLoss, law: NoiseLaw, target: float) -> float
     """Return the least scale found whose loss is at most the target."""
     if law.support == "integer" and len(bound.coordinates) == 1 and bound.moving == 1:
         width, sensitivity, _ = bound.coordinates[0]
-        search = _truncated if law.bounding == "truncated" else _boundary_inflated
+        search = _scale_for_truncated if law.bounding == "truncated" else _scale_for_boundary_inflated
         return search(law.order, int(width), int(sensitivity), target)
     excess = lru_cache(maxsize=256)(log_excess(bound, law, target))
     start = _start(law.order, bound.coordinates, bound.moving, target)
@@ -114,7 +114,7 @@ def _exponential_bound(p: float, w: int, D: int, epsilon: float) -> float:
         return upper_float((2 * drop / arb(epsilon)) ** (1 / arb(p)))
 
 
-def _boundary_inflated(p: float, w: int, D: int, epsilon: float) -> float:
+def _scale_for_boundary_inflated(p: float, w: int, D: int, epsilon: float) -> float:
     """Return the passing end of the crossing of log[R(w - D) / R(w)] with epsilon."""
     if p == 1.0:
         return laplace_scale(D, epsilon)
@@ -126,7 +126,7 @@ def _boundary_inflated(p: float, w: int, D: int, epsilon: float) -> float:
     return passing_from(excess, _exponential_bound(p, w, D, epsilon), ratio=2.0, tolerance=_INTEGER_TOLERANCE)
 
 
-def _truncated(p: float, w: int, D: int, epsilon: float) -> float:
+def _scale_for_truncated(p: float, w: int, D: int, epsilon: float) -> float:
     """Return the passing end of the crossing of the greatest h(s) with epsilon."""
 
     def greatest(b: float) -> tuple[float, int]:

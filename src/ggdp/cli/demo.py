@@ -52,7 +52,7 @@ def demo(
     levels = {name: list(table.levels(name)) for name in BY}
     release = plan_request(TableRequest(BY, PureDP(epsilon), levels, unit_name="workers")).run(workers)
     assert isinstance(release, TableRelease)
-    for warning in release.request.warnings:
+    for warning in release.plan.request.warnings:
         say(f"warning: {warning}", err=True)
     files = files_of(release, targets[:2])
     try:

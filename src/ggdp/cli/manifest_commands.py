@@ -134,7 +134,7 @@ def _claim(certificate: Certificate, step: float | None = None) -> str:
     law, epsilon = certificate.law, getattr(certificate.bound, "epsilon", None)
     at = "" if epsilon is None else f" at epsilon {epsilon!r}"
     return (
-        f"{certificate.quantity} <= {certificate.proved!r}{at}, for noise of order {law.order!r} and scale "
+        f"{certificate.bound.quantity} <= {certificate.proved!r}{at}, for noise of order {law.order!r} and scale "
         f"{law.scale!r}{_in_steps(step)}; proved again"
     )
 

@@ -137,7 +137,7 @@ def calibrate(
         ("sensitivity", str(result.sensitivity)),
         ("goal", str(result.goal.under(result.sensitivity.neighbours))),
         ("guarantee", str(result.guarantee)),
-        ("certificate", f"{proof.quantity} <= {proof.proved!r}{tight}"),
+        ("certificate", f"{proof.bound.quantity} <= {proof.proved!r}{tight}"),
         ("proved by", f"{proof.bound.statement}{grid}"),
         ("computed with", f"{proof.arithmetic}, {proof.precision} bits"),
         *(("note", note) for note in (*result.notes, *filter(None, [result.caution]))),

@@ -90,7 +90,7 @@ def czech() -> CountTable:
     >>> table.margin("family_history")
     {('neg',): 1581, ('pos',): 260}
     """
-    return _bundled(
+    return _read_bundled(
         "czech.csv", source="Edwards and Havranek, Biometrika 72 (1985), 339-351, Table 1; Reinis et al. (1981)"
     )
 
@@ -106,10 +106,12 @@ def mildew() -> CountTable:
     >>> table.columns
     ('la10', 'locc', 'mp58', 'c365', 'p53a', 'a367')
     """
-    return _bundled("mildew.csv", source="Edwards, Introduction to Graphical Modelling, 2nd edition, Springer (2000)")
+    return _read_bundled(
+        "mildew.csv", source="Edwards, Introduction to Graphical Modelling, 2nd edition, Springer (2000)"
+    )
 
 
-def _bundled(name: str, *, source: str) -> CountTable:
+def _read_bundled(name: str, *, source: str) -> CountTable:
     """Read a table that comes with the package: a header, then a line for each cell with its count last."""
     text = files("ggdp.datasets").joinpath(name).read_text(encoding="utf-8")
     header, *records = csv.reader(text.splitlines())

@@ -90,8 +90,8 @@ from ggdp._rounding import rounded_text, rounded_up, rounded_up_text
 from ggdp.accounting import Composition, Part
 from ggdp.accounting.renyi import renyi_of_pure, renyi_of_shift
 from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, LedgerError, Message
-from ggdp.ledger.budgets import ROUNDING, Amount, Balance, Budget, times, typed
-from ggdp.ledger.charging import ChargeRequest, parsed
+from ggdp.ledger.budgets import ROUNDING, Amount, Balance, Budget, as_typed, times
+from ggdp.ledger.charging import ChargeRequest, parse
 from ggdp.proofs.losses import CoordinateLoss, CountedLoss, Loss, ResponseLoss
 
 if TYPE_CHECKING:
@@ -199,8 +199,8 @@ def cost(request: ChargeRequest) -> Budget:
             loss = sum(laplace, Fraction(0))
             # A loss that is not the stated epsilon but for rounding contradicts it: the larger one is charged.
             exact = loss if abs(loss - epsilon) * 10**12 <= epsilon else max(epsilon, loss)
-        return Budget(Amount.up(max(exact, typed(rounded_up(exact, of="epsilon")))), Amount(0))
-    decimal, allowed = typed(request.guarantee.epsilon), typed(request.guarantee.delta)
+        return Budget(Amount.up(max(exact, as_typed(rounded_up(exact, of="epsilon")))), Amount(0))
+    decimal, allowed = as_typed(request.guarantee.epsilon), as_typed(request.guarantee.delta)
     if epsilon > decimal:
         with BALLS, working_precision(_PRECISION):
             # Unless e^epsilon - e^decimal is certainly at most the room in delta.
@@ -377,7 +377,7 @@ def law_in_words(losses: Iterable[CountedLoss]) -> str:
 
 def reserved_in(record: Record) -> list[tuple[ChargeRequest, int]]:
     """Return the laws that a record reserves, and how many times each."""
-    return [(ChargeRequest.from_dict(part), part["count"]) for part in parsed(record.content)["reserved"]]
+    return [(ChargeRequest.from_dict(part), part["count"]) for part in parse(record.content)["reserved"]]
 
 
 def reserved_laws(records: Iterable[Record], left: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -554,7 +554,7 @@ class State:
     @classmethod
     def parse(cls, text: str) -> State:
         """Return the totals of a record."""
-        return cls(**parsed(text))
+        return cls(**parse(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -570,7 +570,7 @@ class BudgetWithCaps:
         """Return the budget of a ledger."""
         budget, caps = terms.budget, terms.caps
         if terms.accounting == "renyi":
-            fixed = parsed(terms.parameters)
+            fixed = parse(terms.parameters)
             orders, limits = tuple(fixed["orders"]), fixed["analysts"]
             kept: dict[str, Accounting] = {
                 name: RenyiAccounting(cap, orders, _amounts(limits[name])) for name, cap in caps.items()

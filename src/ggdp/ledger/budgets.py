@@ -23,7 +23,7 @@ PLACES = 40
 _UNITS = 10**PLACES
 
 
-def typed(number: float) -> Fraction:
+def as_typed(number: float) -> Fraction:
     """Return a float as the decimal that a person typed: the shortest one that reads as this float."""
     return Fraction(repr(float(number)))
 
@@ -101,7 +101,7 @@ class Budget:
         """Return the budget of a guarantee, read as the decimals that were typed. Rounding: down."""
         if not isinstance(guarantee, PureDP | ApproxDP):
             raise ArgumentTypeError(argument, guarantee, "must be PureDP(epsilon) or ApproxDP(epsilon, delta)")
-        found = cls(Amount.down(typed(guarantee.epsilon)), Amount.down(typed(guarantee.delta)))
+        found = cls(Amount.down(as_typed(guarantee.epsilon)), Amount.down(as_typed(guarantee.delta)))
         if not found.epsilon.units or (guarantee.delta > 0.0 and not found.delta.units):
             raise ArgumentError(argument, str(guarantee), f"numbers below 1e-{PLACES} are not told from 0")
         return found

@@ -26,7 +26,7 @@ from typing import Any
 from ggdp.errors import BudgetExceededError, LedgerError, TamperingError
 from ggdp.ledger.accounting import BudgetWithCaps, State, reserved_in
 from ggdp.ledger.budgets import Amount, Budget
-from ggdp.ledger.charging import ChargeRequest, canonical, digest_of, parsed
+from ggdp.ledger.charging import ChargeRequest, canonical, digest_of, parse
 from ggdp.privacy import Guarantee
 from ggdp.proofs.losses import CountedLoss
 
@@ -66,7 +66,7 @@ class LedgerTerms:
     @property
     def caps(self) -> dict[str, Budget]:
         """The cap of each analyst."""
-        return {name: Budget.parse(cap) for name, cap in parsed(self.analysts).items()}
+        return {name: Budget.parse(cap) for name, cap in parse(self.analysts).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Record:
     previous: str
     hash: str = ""
 
-    def hashed(self, genesis: str) -> str:
+    def own_hash(self, genesis: str) -> str:
         """Return the hash that the record must have."""
         columns = asdict(self)
         del columns["hash"]
@@ -187,7 +187,7 @@ class Entry:
     @classmethod
     def of(cls, identity: str, record: Record, files: dict[str, str] | None = None) -> Entry:
         """Return the entry of a record of a charge."""
-        content = parsed(record.content)
+        content = parse(record.content)
         assert record.entry is not None
         return cls(
             ledger=identity,
@@ -208,7 +208,12 @@ def require_head(terms: LedgerTerms, head: Head, last: Record | None) -> None:
         if head.hash != terms.genesis:
             raise TamperingError("what the ledger says of itself, such as its budget, is not what it was made with")
         return
-    if last is None or last.number != head.number or last.hash != head.hash or last.hashed(terms.genesis) != last.hash:
+    if (
+        last is None
+        or last.number != head.number
+        or last.hash != head.hash
+        or last.own_hash(terms.genesis) != last.hash
+    ):
         raise TamperingError(f"record {head.number}, the last one, or what the ledger says of itself was changed")
 
 
@@ -232,7 +237,7 @@ def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kep
     for number, record in enumerate(records, 1):
         if record.number != number:
             raise TamperingError(f"record {number} is missing: after it comes record {record.number}")
-        if record.previous != previous or record.hashed(genesis) != record.hash:
+        if record.previous != previous or record.own_hash(genesis) != record.hash:
             raise TamperingError(f"record {number} was changed, or does not belong to this ledger")
         try:
             after = _after(budget, state, record, published, reserved)
@@ -260,7 +265,7 @@ def _after(
     budget: BudgetWithCaps, state: State, record: Record, published: set[int], reserved: list[tuple[ChargeRequest, int]]
 ) -> State | None:
     """Return the totals after a record; None if it cannot be the next. Adds to what was published and reserved."""
-    content = parsed(record.content)
+    content = parse(record.content)
     if record.content != canonical(content):
         return None
     if record.kind == "charge" and record.entry == state.entries + 1:
@@ -279,4 +284,4 @@ def _after(
 
 def plain(record: Record) -> dict[str, Any]:
     """Return a record as plain values, contents and totals too."""
-    return {**asdict(record), "content": parsed(record.content), "totals": parsed(record.totals)}
+    return {**asdict(record), "content": parse(record.content), "totals": parse(record.totals)}

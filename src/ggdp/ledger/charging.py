@@ -39,7 +39,7 @@ def digest_of(plain: object) -> str:
     return hashlib.sha256(canonical(plain).encode()).hexdigest()
 
 
-def parsed(text: str) -> Any:  # noqa: ANN401 - any plain values
+def parse(text: str) -> Any:  # noqa: ANN401 - any plain values
     """Return the plain values of a text that `canonical` wrote, or raise if it cannot have."""
     try:
         return json.loads(text)
@@ -293,7 +293,7 @@ class PendingCharge:
         self._entry = self.ledger.charge(self._request, self._analyst, once=self._once)
         return self._entry.reference
 
-    def published(self, files: Mapping[str, str]) -> None:
+    def record_files(self, files: Mapping[str, str]) -> None:
         """Record the SHA-256 of the files that were written first, by their names; an entry has them once."""
         if self.ledger is None or self._entry is None or not files or self._published:
             return

@@ -30,7 +30,7 @@ from ggdp.ledger.accounting import (
 )
 from ggdp.ledger.budgets import Balance, Budget
 from ggdp.ledger.chain import FORMAT, Entry, Head, LedgerTerms, Record, plain, require_chain, require_head
-from ggdp.ledger.charging import Asked, ChargeRequest, canonical, charge_request_of, parsed
+from ggdp.ledger.charging import Asked, ChargeRequest, canonical, charge_request_of, parse
 from ggdp.ledger.store import Rows, Store
 from ggdp.privacy import Guarantee, Neighbours
 from ggdp.privacy.guarantees import as_goal, validated_neighbours
@@ -111,7 +111,7 @@ class LedgerTransaction:
             totals=canonical(state.to_dict()),
             previous=self.head.hash,
         )
-        whole = replace(record, hash=record.hashed(self.budget.terms.genesis))
+        whole = replace(record, hash=record.own_hash(self.budget.terms.genesis))
         self.rows.append(whole)
         self.head = Head(whole.number, whole.hash)
         return whole
@@ -265,7 +265,7 @@ class Ledger:
     @property
     def identity(self) -> str:
         """The UUID of the ledger, which manifests name."""
-        return self._terms.identity
+        return self._budget.terms.identity
 
     @property
     def name(self) -> str:
@@ -280,27 +280,27 @@ class Ledger:
     @property
     def accounting(self) -> str:
         """The kind of accounting."""
-        return self._terms.accounting
+        return self._budget.terms.accounting
 
     @property
     def unit(self) -> str:
         """Who is protected."""
-        return self._terms.unit
+        return self._budget.terms.unit
 
     @property
     def neighbours(self) -> Neighbours:
         """The relation of neighbours."""
-        return validated_neighbours(self._terms.neighbours)
+        return validated_neighbours(self._budget.terms.neighbours)
 
     @property
     def budget(self) -> Balance:
         """The epsilon and the delta that all releases together may cost, exactly."""
-        return self._terms.budget.balance
+        return self._budget.terms.budget.balance
 
     @property
     def analysts(self) -> dict[str, Balance]:
         """The cap of each analyst."""
-        return {name: cap.balance for name, cap in self._terms.caps.items()}
+        return {name: cap.balance for name, cap in self._budget.terms.caps.items()}
 
     @property
     def head(self) -> Head:
@@ -328,7 +328,7 @@ class Ledger:
     def entries(self) -> tuple[Entry, ...]:
         """Return all charges, with the published files that were recorded."""
         found = self.records()
-        files = {record.entry: parsed(record.content)["files"] for record in found if record.kind == "publication"}
+        files = {record.entry: parse(record.content)["files"] for record in found if record.kind == "publication"}
         return tuple(
             Entry.of(self.identity, record, files.get(record.entry)) for record in found if record.kind == "charge"
         )
@@ -412,7 +412,7 @@ class Ledger:
         self._store.require_sound()
         with self._store.reading() as rows:
             terms, found = rows.terms()
-            require_identity(self._terms, terms, self.name)
+            require_identity(self._budget.terms, terms, self.name)
             require_chain(terms, found, rows, kept)
             require_seen(seen, terms, found, rows, self.name)
         self._remember(found)
@@ -437,7 +437,7 @@ class Ledger:
             if record is None:
                 return None
             published = present.rows.find(kind="publication", entry=record.entry)
-        files = None if published is None else parsed(published.content)["files"]
+        files = None if published is None else parse(published.content)["files"]
         return Entry.of(self.identity, record, files)
 
     def charge(self, request: Asked, analyst: str | None = None, *, once: str | None = None) -> Entry:
@@ -563,10 +563,6 @@ class Ledger:
     def __repr__(self) -> str:
         return f"<Ledger {self.identity} of {self.name}, {self.accounting} accounting, unit {self.unit!r}>"
 
-    @property
-    def _terms(self) -> LedgerTerms:
-        return self._budget.terms
-
     @contextmanager
     def _reading(self) -> Iterator[LedgerTransaction]:
         # Taken before the transaction begins: another thread may charge during it.
@@ -638,6 +634,6 @@ def overview(ledger: Ledger) -> dict[str, Any]:
         "published": sum(entry.files is not None for entry in entries),
         "records": head.number,
         "head": head.hash,
-        "costs": costs(ledger._terms.budget, [entry.request for entry in entries]),
+        "costs": costs(ledger._budget.terms.budget, [entry.request for entry in entries]),
         "note": NOTE,
     }

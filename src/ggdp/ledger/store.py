@@ -41,7 +41,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError, LedgerError, MissingExtraError, TamperingError, install_hint
 from ggdp.ledger.chain import Head, LedgerTerms, Record
-from ggdp.ledger.charging import canonical, parsed
+from ggdp.ledger.charging import canonical, parse
 
 # The identifier of the newest migration (`ggdp.ledger.migrations`), and the table that Alembic keeps it in.
 SCHEMA = "0001"
@@ -222,7 +222,7 @@ class Rows:
         holds = records.c.content.contains(pair, autoescape=True)
         for row in self.connection.execute(sa.select(records).where(records.c.kind == "charge", holds)):
             # What is asked for may hold the same text somewhere else.
-            if parsed((found := Record(**row._mapping)).content).get("once") == key:
+            if parse((found := Record(**row._mapping)).content).get("once") == key:
                 return found
         return None
 

@@ -43,7 +43,7 @@ from ggdp.ledger.charging import ChargeRequest, PendingCharge
 from ggdp.noise.entropy import Source, checked_source, is_private
 from ggdp.noise.selection import MOST_CANDIDATES, MOST_RATE, Weights, select_candidate
 from ggdp.privacy import PureDP
-from ggdp.privacy.grid import exact_numbers, refused
+from ggdp.privacy.grid import exact_numbers, refusal
 from ggdp.privacy.guarantees import Neighbours, as_goal, validated_neighbours
 from ggdp.releases.mechanism_record import SelectionRecord
 from ggdp.releases.release import Release, charge_of, charged_to, make_release
@@ -89,7 +89,7 @@ _FINITE = (
     "which can reveal a person with certainty; exclude candidates publicly, with excluded="
 )
 # Stands for utilities in errors, which must not contain them.
-_NOT_SHOWN = refused("").value
+_NOT_SHOWN = refusal("").value
 
 # The name of the mechanism and its source, and how the sensitivity of its utility begins.
 SELECTION = ("Exponential mechanism", "McSherry and Talwar, FOCS 2007, Theorem 6; Liu, arXiv 1602.06028 v5, Eqn exp")

@@ -270,7 +270,7 @@ class BoundedLaw(ABC):
         return _over_locations(type(self)._formula, self.order, self.scale, self.location, self.bounds)
 
 
-def _truncated(p: float, b: float, low: Floats, high: Floats) -> ErrorMoments:
+def _truncated_errors(p: float, b: float, low: Floats, high: Floats) -> ErrorMoments:
     """Return the moments for distances `low` and `high` to the bounds."""
     mass = partial_moment(p, b, low, 1) + partial_moment(p, b, high, 1)
     below, below_rest, below_far = partial_means(p, b, low)
@@ -288,7 +288,7 @@ def truncated_moments(order: float, scale: float, location: ArrayLike, bounds: t
     >>> truncated_moments(2, 1e6, np.array([0.0, 5.0, 10.0]), (0.0, 10.0)).bias.round(6) + 0.0
     array([ 5.,  0., -5.])
     """
-    return _over_locations(_truncated, order, scale, location, bounds)
+    return _over_locations(_truncated_errors, order, scale, location, bounds)
 
 
 @frozen(kw_only=True)
@@ -321,7 +321,7 @@ class TruncatedGeneralizedGaussian(BoundedLaw):
     (0.0, 10.0, 0.220833174)
     """
 
-    _formula = _truncated
+    _formula = _truncated_errors
 
     def cdf(self, x: Values) -> Values:
         """Return the probability of at most x."""
@@ -370,7 +370,7 @@ class TruncatedGeneralizedGaussian(BoundedLaw):
         return np.where((q >= 0.0) & (q <= 1.0), x, np.nan)
 
 
-def _boundary_inflated(p: float, b: float, low: Floats, high: Floats) -> ErrorMoments:
+def _boundary_inflated_errors(p: float, b: float, low: Floats, high: Floats) -> ErrorMoments:
     """Return the moments for distances `low` and `high` to the bounds."""
     norm = 2.0 * b * math.gamma(1.0 + 1.0 / p)
     low_atom, high_atom = outside(p, b, low) / 2.0, outside(p, b, high) / 2.0
@@ -394,7 +394,7 @@ def boundary_inflated_moments(
     >>> boundary_inflated_moments(2, 1e9, np.array([0.0, 5.0, 10.0]), (0.0, 10.0)).bias.round(6) + 0.0
     array([ 5.,  0., -5.])
     """
-    return _over_locations(_boundary_inflated, order, scale, location, bounds)
+    return _over_locations(_boundary_inflated_errors, order, scale, location, bounds)
 
 
 @frozen(kw_only=True)
@@ -428,7 +428,7 @@ class BoundaryInflatedGeneralizedGaussian(BoundedLaw):
     (0.0, 0.5, 1.0, 0.0, 10.0)
     """
 
-    _formula = _boundary_inflated
+    _formula = _boundary_inflated_errors
 
     @property
     def lower_atom(self) -> float:
@@ -442,11 +442,11 @@ class BoundaryInflatedGeneralizedGaussian(BoundedLaw):
 
     def cdf(self, x: Values) -> Values:
         """Return the probability of at most x: right-continuous, with jumps at the bounds, 1 from the upper on."""
-        return elementwise(lambda v: self._clamped(v, 0.0, self._unclamped.cdf(v), 1.0), x)
+        return elementwise(lambda v: self._clamp(v, 0.0, self._unclamped.cdf(v), 1.0), x)
 
     def sf(self, x: Values) -> Values:
         """Return the probability of more than x: 0 from the upper bound on."""
-        return elementwise(lambda v: self._clamped(v, 1.0, self._unclamped.sf(v), 0.0), x)
+        return elementwise(lambda v: self._clamp(v, 1.0, self._unclamped.sf(v), 0.0), x)
 
     def ppf(self, q: Values) -> Values:
         """Return the least x within the bounds with ``cdf(x) >= q``; q must be within [0, 1]."""
@@ -459,7 +459,7 @@ class BoundaryInflatedGeneralizedGaussian(BoundedLaw):
     def _log_density(self, x: Floats) -> Floats:
         return np.where((x <= self.bounds[0]) | (x >= self.bounds[1]), -np.inf, self._unclamped.logpdf(x))
 
-    def _clamped(self, x: Floats, below: float, between: Floats, above: float) -> Floats:
+    def _clamp(self, x: Floats, below: float, between: Floats, above: float) -> Floats:
         return np.where(x < self.bounds[0], below, np.where(x >= self.bounds[1], above, between))
 
 
@@ -474,7 +474,10 @@ def largest_errors(
             return integer.largest(lambda below: error(integer.moments(below)))
 
     else:
-        formula, width = _truncated if bounding == "truncated" else _boundary_inflated, bounds[1] - bounds[0]
+        formula, width = (
+            _truncated_errors if bounding == "truncated" else _boundary_inflated_errors,
+            bounds[1] - bounds[0],
+        )
         # The law at c0 + t mirrors the law at c1 - t, so half of the bounds is all. What happens near a bound happens
         # within a few scales of it, however wide the bounds are.
         near = np.minimum(np.linspace(0.0, 8.0 * scale, 65), width / 2.0)

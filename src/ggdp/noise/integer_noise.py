@@ -88,7 +88,7 @@ from ggdp.noise.table import (
     tail_law,
     thresholds_needed,
 )
-from ggdp.privacy.grid import exact_numbers, refused
+from ggdp.privacy.grid import exact_numbers, refusal
 
 # From here on a second thread gains more than it costs.
 _MANY = 1 << 24
@@ -348,7 +348,7 @@ class _BoundedNoise(ABC):
         if not array.size:
             return np.empty(array.shape, dtype=np.int64)
         if array.dtype.kind not in "iu" or array.min() < self.lower or array.max() > self.upper:
-            raise refused(f"must be integers within the bounds [{self.lower}, {self.upper}]")
+            raise refusal(f"must be integers within the bounds [{self.lower}, {self.upper}]")
         return self._draw(cast("NDArray[np.integer]", array), bits)
 
     @abstractmethod

@@ -35,18 +35,17 @@ from ggdp._work import within, without_limit
 from ggdp.accounting.noise_guarantees import calibration_of_law, delta_between, epsilon_above
 from ggdp.accounting.profile import NoisyQuery
 from ggdp.calibration import Calibration, calibrate
-from ggdp.calibration.least_scale import least_law, propose, search_for
-from ggdp.calibration.paper import disjoint_scale
+from ggdp.calibration.least_scale import checked_question, least_law, propose, search_for
 from ggdp.calibration.scale_for_several_coordinates import corner_excess, wavy_scale
 from ggdp.calibration.search import passing_end, passing_from
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, SearchError, UnattainableError, UnprovedError
 from ggdp.planning.error_measures import Measure, MeasureName, Outside, noise_outside, validate_measure
-from ggdp.privacy import ApproxDP, Guarantee, ProbabilisticDP, PureDP, Sensitivity
+from ggdp.privacy import ApproxDP, Guarantee, PureDP, Sensitivity
 from ggdp.privacy.guarantees import as_goal
 from ggdp.proofs.noise_law import NoiseLaw, Support
 from ggdp.proofs.one_coordinate import IntegerShiftDelta
-from ggdp.proofs.several_coordinates import AbsoluteSumDelta, CornerDelta
-from ggdp.proofs.worst_case import Question, require_integers
+from ggdp.proofs.several_coordinates import ConvolvedDelta, CornerDelta
+from ggdp.proofs.worst_case import Question, Requirement, require_integers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,30 +261,32 @@ def least_error(
     return best, [tried[order] for order in sorted(tried)]
 
 
-Convolved: TypeAlias = CornerDelta | AbsoluteSumDelta
 # Of log b, which need be known only well enough to tell which order is best.
 TOLERANCE = 1e-5
 
 
-def estimate_scale(goal: ProbabilisticDP | ApproxDP, sensitivity: Sensitivity, *, order: float) -> float:
-    """Return the scale for several coordinates that move at once, on the reals: a search in floats without a proof.
+def estimate_scale(goal: Guarantee, sensitivity: Sensitivity, *, order: float) -> float:
+    """Return about the scale that `ggdp.calibrate` finds on the reals: a search in floats without a proof.
 
-    It is good to about 1e-6, and much faster than `ggdp.calibrate`: made for curves over many orders or goals. Noise
-    for a release needs a certificate, which only `ggdp.calibrate` gives.
+    It is much faster where several coordinates change at once: made for curves over many orders or goals. Noise for a
+    release needs a certificate, which only `ggdp.calibrate` gives. At order 2, if several coordinates change, the scale
+    is that of the bounds which hold at every order, lest a curve have a dip where `ggdp.calibrate` knows a better one.
 
     Parameters
     ----------
     goal : ProbabilisticDP or ApproxDP
-        The goal. For `ProbabilisticDP` the scale is that of the paper's bound (Cor. 7), as with ``method="paper"``.
+        The goal. For `ProbabilisticDP`, a box or cells the scale is that of the paper's bound (Cor. 7).
     sensitivity : Sensitivity
-        A box or cells.
+        How far one person can change the query.
     order : float
-        Order of the noise, above 1.
+        Order of the noise.
 
     Raises
     ------
     ArgumentError
         If an argument is wrong.
+    UnattainableError
+        If the goal does not exist for this noise.
     SearchError
         If no scale was found.
 
@@ -298,25 +299,20 @@ def estimate_scale(goal: ProbabilisticDP | ApproxDP, sensitivity: Sensitivity, *
     >>> print(f"{estimate_scale(ApproxDP(1.0, 0.05), box, order=3):.4f}")
     2.6183
     """
-    if not isinstance(goal, ProbabilisticDP | ApproxDP):
-        raise ArgumentError("goal", goal, "must be ProbabilisticDP or ApproxDP")
-    if not sensitivity.is_per_coordinate:
-        raise ArgumentError("sensitivity", sensitivity, "must be a box or cells")
     law = NoiseLaw(order=order, scale=1.0)
-    bound: Convolved
+    # What applies next to order 2 applies at 2 as well.
+    near = math.nextafter(2.0, math.inf) if law.order == 2.0 else law.order
+    question = checked_question(as_goal(goal), sensitivity, near, "real", None, None)
 
-    def excess(scale: float, *, rough: bool = False) -> float:
-        return _excess(bound, law.with_scale(scale), goal.delta, rough=rough)
+    def scale(requirement: Requirement) -> float:
+        if search_for(requirement.bound).excess is None:
+            return least_law(question, requirement).law.scale
+        bound = cast("ConvolvedDelta", requirement.bound)
+        start = _smooth_scale(bound, law, requirement.target, {})
+        # What the first search finds may be so far from it.
+        return passing_from(_excess(bound, law, requirement.target), start, ratio=1.0 + 1e-4, tolerance=1e-7)
 
-    if isinstance(goal, ApproxDP):
-        bound = CornerDelta(corner=sensitivity.corner, epsilon=goal.epsilon)
-        near = scale_finder(goal, sensitivity, "real")(law.order, lambda: math.inf)
-    else:
-        bound = AbsoluteSumDelta(corner=sensitivity.corner, epsilon=goal.epsilon)
-        start = disjoint_scale(law.order, sensitivity.lp(1), goal.epsilon, goal.delta)
-        near = passing_from(partial(excess, rough=True), start, tolerance=TOLERANCE)
-    # The first search may be so far from it.
-    return passing_from(excess, near, ratio=1.0 + 1e-4, tolerance=1e-7)
+    return min(scale(requirement) for requirement in question.requirements())
 
 
 def is_convolved(question: Question) -> bool:
@@ -339,7 +335,7 @@ def scale_finder(
         return min(
             least_law(question, requirement).law.scale
             if search_for(requirement.bound).excess is None
-            else _convolved_scale(cast("Convolved", requirement.bound), law, requirement.target, largest, known)
+            else _convolved_scale(cast("ConvolvedDelta", requirement.bound), law, requirement.target, largest, known)
             for requirement in question.requirements()
         )
 
@@ -347,13 +343,17 @@ def scale_finder(
 
 
 def _convolved_scale(
-    bound: Convolved, law: NoiseLaw, delta: float, largest: Callable[[], float], known: dict[str, dict[float, float]]
+    bound: ConvolvedDelta,
+    law: NoiseLaw,
+    delta: float,
+    largest: Callable[[], float],
+    known: dict[str, dict[float, float]],
 ) -> float:
     """Return the scale for a delta that is a convolution."""
     if not search_for(bound).wavy:
         # The slowest of all, and its delta falls with the scale: one estimate shows whether an order is of interest.
         most = largest()
-        if math.isfinite(most) and _excess(bound, law.with_scale(most), delta) > 0.0:
+        if math.isfinite(most) and _excess(bound, law, delta)(most) > 0.0:
             return math.inf
         return _smooth_scale(bound, law, delta, known.setdefault(bound.name, {}))
     if law.support == "real":
@@ -368,26 +368,24 @@ def _convolved_scale(
     single = IntegerShiftDelta(notion="approximate", sensitivity=int(size), epsilon=bound.epsilon)
     start = propose(single, law, delta).law.scale
     end = min(1.5 * near, largest())
-    return _scan(lambda scale: _excess(bound, law.with_scale(scale), delta, rough=True), law.order, start, end)
+    return _scan(_excess(bound, law, delta, rough=True), law.order, start, end)
 
 
-def _excess(bound: Convolved, law: NoiseLaw, delta: float, *, rough: bool = False) -> float:
-    """Return log(delta(b) / delta), estimated in floats."""
+def _excess(bound: ConvolvedDelta, law: NoiseLaw, delta: float, *, rough: bool = False) -> Callable[[float], float]:
+    """Return log(delta(b) / delta) as a function of the scale b, estimated in floats."""
     estimate = search_for(bound).excess
     assert estimate is not None
-    return estimate(bound, law, delta, rough=rough)
+    return lambda scale: estimate(bound, law.with_scale(scale), delta, rough=rough)
 
 
-def _smooth_scale(bound: Convolved, law: NoiseLaw, delta: float, known: dict[float, float]) -> float:
+def _smooth_scale(bound: ConvolvedDelta, law: NoiseLaw, delta: float, known: dict[float, float]) -> float:
     """Return the scale where delta falls with it, by secants from a guess, or by a bracket if they lead nowhere."""
     order = law.order
     guess = _guess(bound, order, delta, known)
     if not math.isfinite(guess) or guess <= 0.0:
         return math.inf
 
-    def excess(scale: float) -> float:
-        return _excess(bound, law.with_scale(scale), delta, rough=True)
-
+    excess = _excess(bound, law, delta, rough=True)
     jumps = law.support == "integer" and not search_for(bound).wavy
     here = math.log(guess)
     value = excess(guess)
@@ -408,7 +406,7 @@ def _smooth_scale(bound: Convolved, law: NoiseLaw, delta: float, known: dict[flo
     return known[order]
 
 
-def _guess(bound: Convolved, order: float, delta: float, known: dict[float, float]) -> float:
+def _guess(bound: ConvolvedDelta, order: float, delta: float, known: dict[float, float]) -> float:
     """Continue log b from the two known orders nearest in log p."""
     nearest = sorted(known, key=lambda other: abs(math.log(other / order)))[:2]
     if not nearest:

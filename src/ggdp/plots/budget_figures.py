@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ggdp._rounding import rounded_up_text
 from ggdp.accounting import Composition
 from ggdp.accounting.totals import TotalLoss
-from ggdp.plots.style import BLUE, COLUMN_WIDTH, FAINT, SMALL, VERMILION, label, new_figure, required
+from ggdp.plots.style import BLUE, COLUMN_WIDTH, FAINT, SMALL, VERMILION, label, new_figure, require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +22,7 @@ LEAST_DELTA, MOST_FURTHER = 1e-12, 12
 
 def plot_composition(composition: Composition) -> Figure:
     """Return a figure of delta against epsilon: both bounds of the total, the plain sum, and each part alone."""
-    required(Composition, composition=composition)
+    require(Composition, composition=composition)
     figure, (axes,) = new_figure(COLUMN_WIDTH, 3.3)
     basic = composition.basic
     epsilons, lower, upper = _curve(composition.total, 1.04 * basic.epsilon, 25)

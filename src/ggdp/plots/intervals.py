@@ -259,8 +259,8 @@ def plot_release(
     Survey
     1-DP under add-remove neighbours
     """
-    values = style.required(Release, release=release).values.reshape(-1)
-    style.required(str, unit=unit)
+    values = style.require(Release, release=release).values.reshape(-1)
+    style.require(str, unit=unit)
     names = None if labels is None else style.items(str, labels=labels)
     if names is not None and len(names) != values.size:
         raise ArgumentError("labels", f"{len(names)} of them", f"there must be one for each of {values.size} values")
@@ -268,7 +268,7 @@ def plot_release(
     lower, upper = (ends.reshape(-1).astype(np.float64) for ends in release.interval(level))
     what, covered = f"released value ({style.one_line(unit)})", f"{100 * level:.6g}% interval"
     drawn = Series(values.astype(np.float64), lower, upper, what, covered)
-    said = heading(release, None if title is None else style.one_line(style.required(str, title=title), 200))
+    said = heading(release, None if title is None else style.one_line(style.require(str, title=title), 200))
     if not values.size:
         return style.in_fonts(nothing(drawn, said))
     if values.size > FEW:

@@ -102,8 +102,8 @@ def plot_plan(plan: Plan, *, unit: str = "unit of the query") -> Figure:
     >>> plot_plan(plan, unit="persons").axes[0].get_xscale()
     'log'
     """
-    style.required(Plan, plan=plan)
-    style.required(str, unit=unit)
+    style.require(Plan, plan=plan)
+    style.require(str, unit=unit)
     figure, (axes,) = style.new_figure(style.COLUMN_WIDTH, 2.7)
     orders, errors = zip(*plan.curve, strict=True)
     # Orders 1 and 2 have proofs of their own, which may put them off the curve of the others: a few orders are dots.

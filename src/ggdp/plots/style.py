@@ -46,7 +46,7 @@ LINES: tuple[dict[str, Any], ...] = (
 )
 
 
-def required(kind: type[_T], **named: object) -> _T:
+def require(kind: type[_T], **named: object) -> _T:
     """Return the one argument if it has the type; the error shows only its type, since it may be data."""
     ((name, value),) = named.items()
     if not isinstance(value, kind):
@@ -210,7 +210,7 @@ LONGEST = 36
 
 def one_line(text: object, most: int = 2 * LONGEST) -> str:
     """Return text as one line without control characters, cut in the middle if it is longer than `most` letters."""
-    return _cut(_printable(text), most)
+    return _shorten(_printable(text), most)
 
 
 def in_words(names: Iterable[str]) -> str:
@@ -224,13 +224,13 @@ def level_names(levels: Iterable[Level]) -> dict[Level, str]:
     lines = {level: _printable(str(level).lower() if isinstance(level, bool) else level) for level in levels}
     alike: dict[str, set[str]] = {}
     for line in lines.values():
-        alike.setdefault(_cut(line, LONGEST), set()).add(line)
+        alike.setdefault(_shorten(line, LONGEST), set()).add(line)
     found = {}
     for level, line in lines.items():
-        group = alike[_cut(line, LONGEST)]
+        group = alike[_shorten(line, LONGEST)]
         # A few of the letters that they share, to recognize them by.
         start = max(len(commonprefix(list(group))) - 6, 0) if len(group) > 1 else 0  # noqa: RUF071 - of letters
-        found[level] = _cut("\N{HORIZONTAL ELLIPSIS}" + line[start:] if start else line, LONGEST)
+        found[level] = _shorten("\N{HORIZONTAL ELLIPSIS}" + line[start:] if start else line, LONGEST)
     return found
 
 
@@ -238,7 +238,7 @@ def _printable(text: object) -> str:
     return "".join(sign if sign.isprintable() else "\N{MIDDLE DOT}" for sign in str(text))
 
 
-def _cut(line: str, most: int) -> str:
+def _shorten(line: str, most: int) -> str:
     """Return a line without its middle if it is too long: names that begin alike often differ at their ends."""
     # East Asian characters are as wide as two letters.
     letters = sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in line)

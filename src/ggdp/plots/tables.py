@@ -181,7 +181,7 @@ def plot_table(
     >>> figure.axes[0].get_xlabel()
     'noisy count of rows, with its 95% interval'
     """
-    style.required(TableRelease, release=release)
+    style.require(TableRelease, release=release)
     number = _validate.integer(table=table, at_least=0)
     if number >= len(release.tables):
         raise ArgumentError("table", table, f"must be below {len(release.tables)}, the number of tables")
@@ -193,8 +193,8 @@ def plot_table(
         raise ArgumentError("column", column, f"must be one of {', '.join(names)}")
     counts = column == "count"
     if counts:
-        unit = unit if unit is not None else words.counted(release.request)
-        what = f"noisy count of {style.one_line(style.required(str, unit=unit))}"
+        unit = unit if unit is not None else words.counted(release.plan.request)
+        what = f"noisy count of {style.one_line(style.require(str, unit=unit))}"
         values, lower, upper = (ends.astype(np.float64) for ends in (shown.count, shown.lower, shown.upper))
     else:
         # "mean age" for mean_age, "0.5 quantile of age" for quantile_age_0.5.
@@ -206,7 +206,7 @@ def plot_table(
     covers = style.one_line(shown.covers or "", 200)
     drawn = intervals.Series(values, lower, upper, what, "95% interval", covers, counts)
     name = f"{what[0].upper()}{what[1:]}" + (f" by {style.in_words(shown.by)}" if shown.by else "")
-    name = name if title is None else style.one_line(style.required(str, title=title), 200)
+    name = name if title is None else style.one_line(style.require(str, title=title), 200)
     said = intervals.heading(release.release, name)
     most_levels = max((len(keys.unique()) for keys in shown.keys.columns), default=0)
     if not len(shown):

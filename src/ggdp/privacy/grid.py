@@ -68,7 +68,7 @@ class _NotShown:
         return "<not shown>"
 
 
-def refused(expected: str) -> ArgumentError:
+def refusal(expected: str) -> ArgumentError:
     """Return an error about values from the data that does not contain them."""
     return ArgumentError("values", _NotShown(), expected)
 
@@ -87,7 +87,7 @@ def exact_numbers(values: ArrayLike) -> Exact:
     turned into an array by NumPy, which looks at them.
     """
     array: NDArray[Any] | None = None
-    if not _masked(values) and (hasattr(values, "dtype") or isinstance(values, numbers.Number | list | tuple)):
+    if not _is_masked(values) and (hasattr(values, "dtype") or isinstance(values, numbers.Number | list | tuple)):
         # An object that is asked for its array may raise anything, and nothing of it may hang on an error that is
         # raised here: it could hold a value.
         with suppress(Exception):
@@ -112,12 +112,12 @@ def exact_numbers(values: ArrayLike) -> Exact:
     raise refused_type("must be integers or floats of at most 64 bits (fractions.Fraction is fine too)")
 
 
-def _masked(values: object) -> bool:
+def _is_masked(values: object) -> bool:
     """Return whether there is a masked array among the values."""
     if isinstance(values, list | tuple):
         # Types first: a list of a million numbers has one or two.
         nested = tuple(kind for kind in set(map(type, values)) if issubclass(kind, list | tuple | np.ma.MaskedArray))
-        return bool(nested) and any(_masked(value) for value in values if isinstance(value, nested))
+        return bool(nested) and any(_is_masked(value) for value in values if isinstance(value, nested))
     return isinstance(values, np.ma.MaskedArray)
 
 
@@ -239,7 +239,7 @@ class Grid:
         y -= f
         f += y >= 0.5
         if np.isnan(f).any():
-            raise refused("must not hold NaN; replace missing values first, by a rule that is public")
+            raise refusal("must not hold NaN; replace missing values first, by a rule that is public")
         beyond = f == 2.0**63
         f[beyond] = 0.0
         k = f.astype(np.int64)
@@ -298,7 +298,7 @@ class Grid:
         if k.dtype == np.uint64:
             k = np.minimum(k, np.uint64(LARGEST)).astype(np.int64)
         if k.dtype != np.int64:
-            raise refused("must be 64-bit integers, as index gives them")
+            raise refusal("must be 64-bit integers, as index gives them")
         return self.values_of_exact(k.astype(np.int64, copy=False))
 
     def values_of_exact(self, k: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -54,7 +54,7 @@ class Enclosure:
         return self.upper - self.lower <= NARROW * abs(self.upper) < math.inf or 0.0 <= self.lower <= self.upper < TINY
 
 
-def enclosed(value: arb) -> Enclosure:
+def enclosure_of(value: arb) -> Enclosure:
     """Return the enclosure of a ball, at the working precision."""
     return Enclosure(lower=lower_float(value), upper=upper_float(value), precision=ctx.prec)
 
@@ -132,7 +132,7 @@ class Bound(ABC):
     @classmethod
     def from_dict(cls, parameters: dict[str, Any]) -> Self:
         """Return the bound that `to_dict` wrote."""
-        given = {name: _frozen(value) for name, value in parameters.items()}
+        given = {name: _freeze(value) for name, value in parameters.items()}
         if cls.layout_type is not None and given["layout"] is not None:
             given["layout"] = cls.layout_type.from_dict(parameters["layout"])
         return cls(**given)
@@ -170,8 +170,8 @@ class Applicable:
     searched: bool = True
 
 
-def _frozen(value: object) -> object:
-    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+def _freeze(value: object) -> object:
+    return tuple(_freeze(item) for item in value) if isinstance(value, list) else value
 
 
 def require_unbounded(law: NoiseLaw, support: Support | None = None) -> None:

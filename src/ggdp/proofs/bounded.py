@@ -66,7 +66,7 @@ from flint import arb
 from ggdp import _validate
 from ggdp._balls import BALLS, hull, lower_float, power, upper_float, working_precision
 from ggdp.errors import ArgumentError
-from ggdp.proofs.bound import PRECISIONS, Applicable, Bound, Enclosure, enclosed
+from ggdp.proofs.bound import PRECISIONS, Applicable, Bound, Enclosure, enclosure_of
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.tails import exponent, log_tail_sum, survival, tail_sum, weight, weights
 
@@ -454,9 +454,9 @@ def _loss_of_one(law: NoiseLaw, width: float, sensitivity: float, bits: int) -> 
             w, D = int(width), int(sensitivity)
             if is_truncated:
                 losses = TruncatedLosses(p, b, w, D)
-                return replace(enclosed(losses.greatest()[0]), exhausted=losses.exhausted)
+                return replace(enclosure_of(losses.greatest()[0]), exhausted=losses.exhausted)
             # At order 1 tails are geometric: the ratio is e^(D/b), without rounding where D/b is a float.
-            return enclosed(arb(D) / arb(b) if p == 1.0 else log_tail_sum(p, b, w - D) - log_tail_sum(p, b, w))
+            return enclosure_of(arb(D) / arb(b) if p == 1.0 else log_tail_sum(p, b, w - D) - log_tail_sum(p, b, w))
         order, scale, wide, moved = arb(p), arb(b), arb(width), arb(sensitivity)
         if is_truncated:
             span = (wide - moved) / scale
@@ -465,7 +465,7 @@ def _loss_of_one(law: NoiseLaw, width: float, sensitivity: float, bits: int) -> 
             exhausted = math.isfinite(upper) and math.isfinite(lower)
             return Enclosure(lower=lower, upper=upper, precision=bits, exhausted=exhausted)
         near = power(wide - moved, arb(1)) / scale
-        return enclosed(survival(order, near).log() - survival(order, wide / scale).log())
+        return enclosure_of(survival(order, near).log() - survival(order, wide / scale).log())
 
 
 def _largest(losses: list[tuple[float, int]], moving: int) -> float:

@@ -66,11 +66,6 @@ class Certificate:
     precision: int
     arithmetic: str = ARITHMETIC
 
-    @property
-    def quantity(self) -> str:
-        """What is bounded: "delta" or "epsilon"."""
-        return self.bound.quantity
-
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, fit for JSON; `verify` takes it back."""
         return {

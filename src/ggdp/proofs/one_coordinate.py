@@ -67,7 +67,7 @@ from ggdp import _validate
 from ggdp._balls import BALLS, power, upper_float, working_precision
 from ggdp._work import spend
 from ggdp.errors import ArgumentError
-from ggdp.proofs.bound import EXACT, Applicable, Bound, Enclosure, enclosed, require_unbounded
+from ggdp.proofs.bound import EXACT, Applicable, Bound, Enclosure, enclosure_of, require_unbounded
 from ggdp.proofs.noise_law import NoiseLaw, Support
 from ggdp.proofs.tails import survival, tail
 
@@ -229,12 +229,12 @@ class ShiftDelta(OneCoordinateDelta):
             if law.order == 1.0:
                 # d is above epsilon, so that z = (epsilon - d)/2 is below 0.
                 if self.notion == "approximate":
-                    return enclosed(-((eps - d) / 2).expm1())
-                return enclosed(1 - ((eps - d) / 2).exp() / 2 + (-(eps + d) / 2).exp() / 2)
+                    return enclosure_of(-((eps - d) / 2).expm1())
+                return enclosure_of(1 - ((eps - d) / 2).exp() / 2 + (-(eps + d) / 2).exp() / 2)
             # Beyond |x|^p = 5000, S is below e^-5000, less than the least positive float, e^-744.
             if loss(p, arb(5000) ** (1 / p), d) < eps:
                 return Enclosure(lower=0.0, upper=5e-324, precision=bits)
-            return enclosed(delta_at_threshold(self.notion, p, eps, _threshold(p, eps, d)))
+            return enclosure_of(delta_at_threshold(self.notion, p, eps, _threshold(p, eps, d)))
 
 
 def delta_at_threshold(notion: str, p: arb, epsilon: arb, z: arb) -> arb:
@@ -345,7 +345,7 @@ class IntegerShiftDelta(OneCoordinateDelta):
                 most = min(upper_float(2 * tail(p, b, low)), 1.0)
                 return thresholds, Enclosure(lower=0.0, upper=most, precision=bits)
             deltas = (delta_at_integer_threshold(self.notion, p, b, D, self.epsilon, k) for k in {low, high})
-            values = [enclosed(delta) for delta in deltas]
+            values = [enclosure_of(delta) for delta in deltas]
         lower, upper = max(min(v.lower for v in values), 0.0), min(max(v.upper for v in values), 1.0)
         return thresholds, Enclosure(lower=lower, upper=upper, precision=bits)
 
@@ -453,4 +453,4 @@ class LaplaceLoss(Bound):
         if law.order != 1.0:
             raise ArgumentError("order", law.order, "this bound is about noise of order 1")
         with BALLS, working_precision(bits):
-            return enclosed(arb(self.sensitivity) / arb(law.scale))
+            return enclosure_of(arb(self.sensitivity) / arb(law.scale))

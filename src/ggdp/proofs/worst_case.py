@@ -34,7 +34,7 @@ Both claims are about trade-off functions, hence about every epsilon and every R
 does not follow from domination, only from equal losses: where one coordinate changes, and for Gaussian noise.
 
 `Sensitivity.lp` is an upper bound of the norms of all changes. Where a joint norm binds, or where only whole numbers
-change, no change may reach it; a lower bound of a loss must not use it then (`attained_norm`).
+change, no change may reach it; a lower bound of a loss must not use it then (`reached_norm`).
 
 A new bound is a class (`ggdp.proofs.bound.Bound`) and its line in `BOUNDS`.
 
@@ -73,8 +73,8 @@ if TYPE_CHECKING:
     from ggdp.proofs.certificate import Certificate
 
 
-# A norm that is rounded up by some ulps is attained to within this share.
-ATTAINED = 1.0 - 2.0**-40
+# A norm that is rounded up by some ulps is reached to within this share.
+REACHED = 1.0 - 2.0**-40
 # The loss of wider bounds is not computed in a reasonable time.
 WIDEST = 1e25
 BY_L1_NORM = (
@@ -147,7 +147,7 @@ class WorstCase:
         return tuple(found)
 
     @property
-    def composed(self) -> Change | None:
+    def composed_change(self) -> Change | None:
         """The change whose losses are added up in totals; None where only the guarantee is known.
 
         Every change that dominates would do. No other is chosen where another would be better for some totals, since
@@ -163,19 +163,19 @@ class WorstCase:
         return None if query.kind == "norm" else Change(query.corner)
 
     @property
-    def is_attained(self) -> bool:
+    def reaches_every_norm(self) -> bool:
         """Whether some change has every norm as large as the sensitivity says."""
         query = self.sensitivity
         alone = query.kind == "norm" and query.joint is not None and query.sizes[0] == query.joint[1]
         return alone or not self.joint_binds
 
     @property
-    def attained(self) -> tuple[Change, ...]:
+    def possible_changes(self) -> tuple[Change, ...]:
         """Changes that the sensitivity allows, for lower bounds."""
         query, found = self.sensitivity, []
         if self.support == "real" or query.largest >= 1.0:
             found.append(Change(((query.largest, 1),)))
-        if query.kind != "norm" and query.moving > 1 and self.is_attained:
+        if query.kind != "norm" and query.moving > 1 and self.reaches_every_norm:
             found.append(Change(query.corner))
         return tuple(found)
 
@@ -184,7 +184,7 @@ class WorstCase:
         """(width, sensitivity, how many) of each kind of coordinate that is kept in bounds."""
         if self.bounds is None:
             raise CertificateError("the bounds are missing that the noise is kept in")
-        return paired(self.sensitivity, self.bounds)
+        return bounded_coordinates(self.sensitivity, self.bounds)
 
     @property
     def joint_binds(self) -> bool:
@@ -200,7 +200,7 @@ class WorstCase:
         size = self.sensitivity.lp(1)
         return float(math.floor(size)) if self.support == "integer" and size >= 1.0 else size
 
-    def attained_norm(self, p: float) -> float:
+    def reached_norm(self, p: float) -> float:
         """Return a float that the l_p norm of some allowed change is not below, rounded down.
 
         Claim: without a binding joint norm all coordinates can change at once. On the reals a joint norm of the same
@@ -210,11 +210,11 @@ class WorstCase:
         """
         query = self.sensitivity
         if not self.joint_binds:
-            return query.lp(p) * ATTAINED
+            return query.lp(p) * REACHED
         assert query.joint is not None
         q, bound = query.joint
         if self.support == "real" and (q == p if query.kind == "box" else query.sizes[0] == bound):
-            return query.lp(p) * ATTAINED
+            return query.lp(p) * REACHED
         if self.support == "integer" and q == p == 1.0:
             largest = sum((Fraction(math.floor(size)) * count for size, count in query.corner), Fraction(0))
             reached = min(Fraction(math.floor(bound)), largest)
@@ -224,7 +224,7 @@ class WorstCase:
     def is_reached(self, p: float) -> bool:
         """Return whether some change reaches the upper bound of the l_p norm that proofs use, but for rounding."""
         most = self.l1_norm if p == 1.0 else self.sensitivity.lp(p)
-        return self.attained_norm(p) >= most * ATTAINED
+        return self.reached_norm(p) >= most * REACHED
 
     def note_on_norm(self, p: float) -> str | None:
         """Return the note that no change is known to reach the l_p norm; None where one is."""
@@ -373,7 +373,7 @@ def proved_guarantee(question: Question, certificate: Certificate) -> Guarantee:
     if shares > 1:
         # What is proved of one coordinate is a share of the goal.
         return goal.under(neighbours)
-    if certificate.quantity == "epsilon":
+    if certificate.bound.quantity == "epsilon":
         return PureDP(certificate.proved, neighbours)
     if certificate.proved == 0.0:
         return PureDP(goal.epsilon, neighbours)
@@ -399,7 +399,7 @@ def require_integers(sensitivity: Sensitivity) -> None:
             )
 
 
-def paired(sensitivity: Sensitivity, bounds: tuple[tuple[float, float], ...]) -> tuple[Coordinate, ...]:
+def bounded_coordinates(sensitivity: Sensitivity, bounds: tuple[tuple[float, float], ...]) -> tuple[Coordinate, ...]:
     """Return (width, sensitivity, how many) of each kind of coordinate; one pair of bounds serves all coordinates."""
     if sensitivity.kind == "norm":
         raise UnprovedError(

@@ -349,12 +349,12 @@ def _total(release: Release, total: object) -> float:
     asserted = _validate.finite(total=total)
     if asserted < 0.0:
         raise ArgumentError("total", total, "must not be negative")
-    if release.neighbours != "replace-one":
+    if release.mechanism.neighbours != "replace-one":
         expected = (
             "a public total needs replace-one neighbours: adding or removing a person would change the total. "
             "Calibrate with Sensitivity.histogram(neighbours='replace-one')"
         )
-        raise ArgumentError("release", f"under {release.neighbours} neighbours", expected)
+        raise ArgumentError("release", f"under {release.mechanism.neighbours} neighbours", expected)
     if any(step.name == "drop" for step in release.adjustments):
         expected = "the remaining cells have no public total; adjust all cells first, then drop"
         raise ArgumentError("release", "with cells left out", expected)

@@ -111,11 +111,6 @@ class NoiseRecord:
         if self.threshold is not None and (self.law.step is not None or self.law.bounding is not None):
             raise ArgumentError("threshold", self.threshold, "is for noise on the integers without bounds")
 
-    @property
-    def order(self) -> float:
-        """Order of the noise."""
-        return self.law.order
-
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, ready for JSON."""
         law = self.law
@@ -124,7 +119,7 @@ class NoiseRecord:
             "name": self.name,
             "item": self.item,
             "method": self.method,
-            "order": self.order,
+            "order": law.order,
             "scale": self.scale,
             "support": "integer" if law.step is None else "real",
             "step": law.step,
@@ -140,7 +135,7 @@ class NoiseRecord:
     def __str__(self) -> str:
         place = "on the integers" if self.law.step is None else f"on a grid of step {rounded_text(self.law.step)}"
         shown = "" if self.threshold is None else f"; {self.threshold}"
-        order, scale = rounded_text(self.order, 6), rounded_text(self.scale, 6)
+        order, scale = rounded_text(self.law.order, 6), rounded_text(self.scale, 6)
         return f"{self.name} noise of order {order}, scale {scale}, {place}{shown}"
 
 

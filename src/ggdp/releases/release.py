@@ -148,7 +148,7 @@ class Release:
     @property
     def order(self) -> float | None:
         """Order of the noise; None for a selection, which has no noise."""
-        return self.mechanism.order if isinstance(self.mechanism, NoiseRecord) else None
+        return self.mechanism.law.order if isinstance(self.mechanism, NoiseRecord) else None
 
     @property
     def scale(self) -> float | None:

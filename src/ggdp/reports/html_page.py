@@ -144,7 +144,7 @@ def _files(release: PublishedRelease, budget: BudgetFacts | None) -> Iterator[st
 
 def _promise(release: PublishedRelease) -> str:
     """Return whom a guarantee is about, in plain words."""
-    changed = "had other values" if release.part.neighbours == "replace-one" else "were missing"
+    changed = "had other values" if release.part.guarantee.neighbours == "replace-one" else "were missing"
     said = f"The promise covers {release.protected}. Every result would be nearly as likely if that part {changed}."
     if release.protects_rows:
         said += " Somebody with several rows is protected less: the privacy loss counts once for each row."

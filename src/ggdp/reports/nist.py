@@ -113,7 +113,9 @@ def _guarantee(releases: Sequence[PublishedRelease], total: ReportTotal) -> Iter
     yield component, "other_releases"
 
     component = "Unit of privacy"
-    units = dict.fromkeys(f"{release.protected}, {release.part.neighbours} neighbours" for release in releases)
+    units = dict.fromkeys(
+        f"{release.protected}, {release.part.guarantee.neighbours} neighbours" for release in releases
+    )
     text = f"{capitalize('; '.join(units))}."
     if any(release.protects_rows for release in releases):
         text += " Where a row is the unit, the privacy loss of somebody with several rows counts once for each row."

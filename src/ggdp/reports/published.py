@@ -309,7 +309,7 @@ class PublishedRelease:
         proof, stated = self.certificate, self.part.guarantee
         if proof is None:
             return False
-        if proof.quantity == "epsilon":
+        if proof.bound.quantity == "epsilon":
             return stated.epsilon > proof.proved or stated.delta > 0.0
         return stated.epsilon > proof.bound.epsilon or stated.delta > proof.proved  # type: ignore[attr-defined]
 

@@ -180,7 +180,7 @@ def kept_buckets(counts: NDArray[np.int64], level: int, share: float) -> tuple[i
 def noise_level(plan: TablePlan) -> int:
     """Return what noisy counts of empty buckets exceed in at most 5 % of all releases, for any bucket."""
     noise = plan.described_mechanism
-    return simultaneous_half_width(noise.order, noise.scale, 0.95, len(EDGES) - 1)
+    return simultaneous_half_width(noise.law.order, noise.scale, 0.95, len(EDGES) - 1)
 
 
 def checked_path(path: str | Path, *, overwrite: bool) -> Path:

@@ -72,7 +72,7 @@ from ggdp.releases.release import charged_to, make_release
 from ggdp.sources.engine import hide_errors
 from ggdp.sources.spark import quiet
 from ggdp.tables.output_files import write_files
-from ggdp.tables.request import COUNTS, COVERS, TableRequest
+from ggdp.tables.request import COUNTS, COVERS
 from ggdp.tables.table_manifest import covered, table_manifest
 from ggdp.tables.table_release import ArrowViews, Table, TableRelease, table_intervals, tables_of
 
@@ -401,11 +401,6 @@ class WrittenRelease(ArrowViews):
     cut: tuple[CutCount, ...] = ()
     guarantee: Guarantee | None = field(init=False, default=None)
 
-    @property
-    def request(self) -> TableRequest:
-        """The request."""
-        return self.plan.request
-
     def load(self) -> TableRelease:
         """Read the table into memory, if its files are those that were released."""
         files = []
@@ -417,9 +412,9 @@ class WrittenRelease(ArrowViews):
         raw = "noisy_count" if "noisy_count" in table.column_names else "count"
         noisy = make_release(table[raw].to_numpy(), self.plan.described_mechanism, self.guarantee)
         entry = self.manifest.get("ledger")
-        release = clip(noisy, lower=0) if self.request.nonnegative else noisy
+        release = clip(noisy, lower=0) if self.plan.request.nonnegative else noisy
         charged_to(release, None if entry is None else EntryReference(**entry))
-        keys = table.select(list(self.request.by[0])).combine_chunks()
+        keys = table.select(list(self.plan.request.by[0])).combine_chunks()
         tables = tables_of(release, self.plan, [keys], self.cut)
         return TableRelease(plan=self.plan, release=release, tables=tables, cut=self.cut)
 
@@ -448,7 +443,7 @@ class WrittenRelease(ArrowViews):
 
     def __repr__(self) -> str:
         guarantee = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
-        return f"WrittenRelease, {guarantee}\n  {' x '.join(self.request.by[0])}: {self.path}"
+        return f"WrittenRelease, {guarantee}\n  {' x '.join(self.plan.request.by[0])}: {self.path}"
 
 
 @dataclass(frozen=True, slots=True)

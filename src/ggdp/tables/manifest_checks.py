@@ -103,7 +103,7 @@ class _ContradictionError(Exception):
 def contradiction(manifest: Mapping[str, Any]) -> str | None:
     """Return how a manifest contradicts itself, such as 'mechanism.method is missing'; None if it does not."""
     try:
-        return _difference(manifest, _derived(manifest), "", same_words=_is_this_version(manifest["ggdp"]))
+        return _difference(manifest, _derive(manifest), "", same_words=_is_this_version(manifest["ggdp"]))
     except _ContradictionError as found:
         return str(found)
     except GgdpError as refused:
@@ -122,10 +122,10 @@ def in_own_words(manifest: dict[str, Any]) -> dict[str, Any]:
 
     Its own words are not compared with anything, so that nobody may read them as if they were.
     """
-    return manifest if _is_this_version(manifest["ggdp"]) else {**_derived(manifest), "ggdp": manifest["ggdp"]}
+    return manifest if _is_this_version(manifest["ggdp"]) else {**_derive(manifest), "ggdp": manifest["ggdp"]}
 
 
-def _derived(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _derive(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return _table(manifest) if "table" in manifest else _mechanism(manifest)
 
 
@@ -170,7 +170,7 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
         certificate = _certificate(where, plain)
         if order is not None and certificate.law.order != order:
             raise _ContradictionError(f"{where}.order is {certificate.law.order!r}, but the request asks for {order!r}")
-        if order is None and certificate.quantity == "epsilon":
+        if order is None and certificate.bound.quantity == "epsilon":
             # Laplace noise that is as good as the best is pure.
             goal = PureDP(goal.epsilon)
         steps = sensitivity if grid is None else grid.sensitivity(sensitivity)
@@ -250,7 +250,7 @@ def _mechanism(manifest: Mapping[str, Any]) -> dict[str, Any]:
             raise _ContradictionError(f"mechanism.bounds has {len(bounds)} pairs, but values.shape is {shape}")
     release = make_release(np.ones(1, dtype=kind), record, guarantee)
     for place, step in enumerate(steps):
-        release, size = _adjusted(release, step, size, f"adjustments[{place}]")
+        release, size = _adjust(release, step, size, f"adjustments[{place}]")
     if size != math.prod(shape) or (any(step["name"] == "drop" for step in steps) and len(shape) != 1):
         raise _ContradictionError(f"values.shape is {shape}, but the adjustments leave {size} values")
     charged_to(release, _entry(manifest))
@@ -361,9 +361,9 @@ def _noise(
         notes=note,
         losses=calibrated_losses(steps),
     )
-    shared = {name: getattr(record, name) for name in ("name", "order", "scale", "law", "losses")}
-    found_noise = SimpleNamespace(record=record, guarantee=saturation.guarantee, sensitivity=query.ideal, **shared)
-    return cast("Mechanism", found_noise)
+    shared = {name: getattr(record, name) for name in ("name", "scale", "law", "losses")}
+    asked = {"guarantee": saturation.guarantee, "sensitivity": query.ideal, "order": law.order}
+    return cast("Mechanism", SimpleNamespace(record=record, **asked, **shared))
 
 
 def _ideals(steps: Calibration, ideal: Sensitivity, grid: Grid) -> Iterator[Calibration]:
@@ -492,7 +492,7 @@ def _joints(certificate: Certificate, query: Sensitivity, joint: float) -> Itera
                 yield below
 
 
-def _adjusted(release: Release, step: Mapping[str, Any], size: int, where: str) -> tuple[Release, int]:
+def _adjust(release: Release, step: Mapping[str, Any], size: int, where: str) -> tuple[Release, int]:
     """Return a release after a step, made of one value, and how many values of the real one are left."""
     given = dict(step)
     name = given.pop("name")

@@ -196,13 +196,13 @@ def _sparse(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sourc
         here = here[domain.possible(shown[here] - start)]
         keys.append(_keys(domain, shown[here] - start))
         values.append(noisy[here])
-    return _thresholded(np.concatenate(values), plan, bits), keys
+    return _apply_threshold(np.concatenate(values), plan, bits), keys
 
 
 def _open(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:
     """Release the keys whose noisy counts are at least the threshold."""
     kept = [_kept(table, plan, bits) for table in opened.keys(query)]
-    return _thresholded(np.concatenate([noisy for _, noisy in kept]), plan, bits), [keys for keys, _ in kept]
+    return _apply_threshold(np.concatenate([noisy for _, noisy in kept]), plan, bits), [keys for keys, _ in kept]
 
 
 def _mixed(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:
@@ -221,7 +221,7 @@ def _mixed(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source
             key = _keys(domain, cells)
         keys.append(key)
         values.append(noisy)
-    return _thresholded(np.concatenate(values), plan, bits), keys
+    return _apply_threshold(np.concatenate(values), plan, bits), keys
 
 
 def _kept(table: pa.Table, plan: TablePlan, bits: Source) -> tuple[pa.Table, Integers]:
@@ -232,7 +232,7 @@ def _kept(table: pa.Table, plan: TablePlan, bits: Source) -> tuple[pa.Table, Int
     return table.drop_columns("count").take(places).combine_chunks(), noisy
 
 
-def _thresholded(noisy: Integers, plan: TablePlan, bits: Source) -> Release:
+def _apply_threshold(noisy: Integers, plan: TablePlan, bits: Source) -> Release:
     release = make_release(noisy, plan.described_mechanism, plan.guarantee if is_private(bits) else None)
     return clip(release, lower=0) if plan.request.nonnegative else release
 

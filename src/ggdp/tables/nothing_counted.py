@@ -74,7 +74,7 @@ def looks_empty(release: TableRelease, values: NDArray[np.float64], weights: NDA
 
 def notes_of(release: TableRelease) -> Iterator[str]:
     """Yield a note for each table, and each column of statistics, that is consistent with nothing at all."""
-    plan, request, start = release.plan, release.request, 0
+    plan, request, start = release.plan, release.plan.request, 0
     for number, table in enumerate(release.tables):
         named = f"table {' x '.join(table.by)}" if table.by else "the whole table"
         size, one = request.sizes[number], np.ones(1)

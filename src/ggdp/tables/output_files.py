@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 from ggdp.ledger.charging import require_apart_from_ledger
-from ggdp.signatures import signature_file, signed
+from ggdp.signatures import sign, signature_file
 from ggdp.tables.request import COVERS
 from ggdp.tables.table_release import Table, TableRelease
 
@@ -203,7 +203,7 @@ def files_of(
 def write_files(files: dict[Path, bytes], path: str, *, overwrite: bool, key: Ed25519PrivateKey | None = None) -> None:
     """Write files, all or none, a manifest with its signature; without a key, that of an earlier manifest goes."""
     signatures = {
-        signature_file(file): None if key is None else signed(content, key)
+        signature_file(file): None if key is None else sign(content, key)
         for file, content in files.items()
         if is_manifest(file)
     }

@@ -98,7 +98,7 @@ class Study:
             own = {key: plain[key] for key in _OWN if key in plain}
             for key in _PATHS:
                 if isinstance(own.get(key), str):
-                    own[key] = _joined(os.path.dirname(name), own[key])
+                    own[key] = _join(os.path.dirname(name), own[key])
             asked = {key: value for key, value in plain.items() if key not in _OWN}
             names: list[Any] = []
             if isinstance(tables := asked.get("tables"), list) and all(isinstance(table, dict) for table in tables):
@@ -189,7 +189,7 @@ class Study:
 _OWN = tuple(name for name in fields_dict(Study) if name not in ("request", "names"))
 
 
-def _joined(directory: str, path: str) -> str:
+def _join(directory: str, path: str) -> str:
     """Return a path of a file in a directory, which may be a pattern; not that of a server."""
     if "://" in path or not directory or os.path.isabs(path):
         return path

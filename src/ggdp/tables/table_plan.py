@@ -262,7 +262,7 @@ class TablePlan:
             found = output_files.files_of(release, written, files[len(written) :])
             output_files.write_files(found, str(self.out or self.plot or self.wide), overwrite=overwrite, key=key)
             elsewhere = {} if isinstance(release, TableRelease) else release.digests
-            charge.published(elsewhere | output_files.digests(found))
+            charge.record_files(elsewhere | output_files.digests(found))
         return release
 
     def run_in_memory(
@@ -279,7 +279,7 @@ class TablePlan:
             release = release_counts(self, data, bits, None, charge)
             assert isinstance(release, TableRelease)
             found = output_files.files_of(release, self.files[:written], self.files[written:])
-            charge.published(output_files.digests(found))
+            charge.record_files(output_files.digests(found))
         return release, {file.name: content for file, content in found.items()}
 
     def charge_request(self) -> ChargeRequest:

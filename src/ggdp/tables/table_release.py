@@ -319,7 +319,7 @@ class TableRelease(ArrowViews):
         found = files_of(self, files)
         write_files(found, str(path), overwrite=overwrite, key=key)
         if charge is not None:
-            charge.published(digests(found))
+            charge.record_files(digests(found))
         return files if key is None else (*files, signature_file(files[-1]))
 
     def plot(self, *, column: str | None = None, title: str | None = None, unit: str | None = None) -> Figure:

@@ -109,7 +109,7 @@ def noise_results(settings: NoiseSettings, progress: view.Progress = lambda _, _
         ("Promise", str(asked.guarantee)),
         ("Certified scale", repr(asked.scale)),
         ("Standard deviation", rounded_text(asked.std, 6)),
-        ("Proof", f"{proof.quantity} is at most {rounded_up_text(proof.proved, 6)}{tight}"),
+        ("Proof", f"{proof.bound.quantity} is at most {rounded_up_text(proof.proved, 6)}{tight}"),
         ("Method", f"{proof.bound.statement}, in {proof.arithmetic} of {proof.precision} bits"),
         *(("Note", note) for note in (*asked.notes, asked.caution) if note),
     )

@@ -95,6 +95,6 @@ def test_no_norm_is_said_to_be_attained_that_no_whole_move_has(query, p):
     ]
     largest = max(sum(step**p for step in move) ** (1 / p) for move in allowed)
     case = WorstCase(sensitivity=query, order=p, support="integer")
-    assert case.attained_norm(p) <= largest * (1 + 1e-15)
+    assert case.reached_norm(p) <= largest * (1 + 1e-15)
     if p == 1.0:
         assert largest <= case.l1_norm <= query.lp(1)
