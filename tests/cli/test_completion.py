@@ -30,7 +30,8 @@ LIGHT = (
 )
 SCRIPT = f"""
 import atexit, sys
-is_heavy = lambda name: name in {HEAVY!r} or (name.startswith(("ggdp.tables.", "ggdp.domain.")) and name not in {LIGHT!r})
+is_light = lambda name: not name.startswith(("ggdp.tables.", "ggdp.domain.")) or name in {LIGHT!r}
+is_heavy = lambda name: name in {HEAVY!r} or not is_light(name)
 atexit.register(lambda: print("loaded", *[name for name in sys.modules if is_heavy(name)], file=sys.stderr))
 sys.argv = ["ggdp"]
 from ggdp.cli import main

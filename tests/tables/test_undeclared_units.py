@@ -67,7 +67,7 @@ def test_a_declared_unit_ends_the_warning(visits, capsys):
 
 def test_a_declared_row_is_the_same_request_but_for_its_declaration():
     silent, declared = TableRequest(**ASKED), TableRequest(**ASKED, unit="row")
-    assert (declared.unit, declared.unit_is_row, silent.unit_is_row) == (None, True, False)
+    assert (declared.unit, declared.unit_is_row, silent.unit_is_row) == (None, True, None)
     assert declared.to_dict() == {**silent.to_dict(), "unit_is_row": True}
     assert "unit_is_row" not in silent.to_dict()
     assert TableRequest.from_dict(declared.to_dict()) == declared == TableRequest(**ASKED, unit_is_row=True)
@@ -87,17 +87,66 @@ def test_a_file_declares_rows_in_two_ways(tmp_path):
     assert TableRequest.from_toml(path) == declared
 
 
-def test_a_column_named_row_can_identify_people_where_its_cells_are_limited(visits, capsys):
-    plan = ggdp.plan_table(**ASKED, unit="row", max_cells=2)
+def test_a_column_named_row_identifies_people_where_that_is_said_whatever_else_is_declared(visits, tmp_path, capsys):
+    plan = ggdp.plan_table(**ASKED, unit="row", unit_is_row=False, max_cells=2)
     assert plan.protected_unit == "row"
     assert plan.request.unit == "row"
     assert TableRequest.from_dict(plan.request.to_dict()) == plan.request
+    # As in manifests of earlier versions, which are verified.
+    assert "unit_is_row" not in plan.request.to_dict()
+    path = tmp_path / "request.toml"
+    path.write_text(plan.request.to_toml())
+    assert TableRequest.from_toml(path) == plan.request
+    path.write_text(path.read_text().replace("is_row = false\n", ""))
+    assert 'column = "row"\nmax_cells = 2\n' in path.read_text()
+    assert TableRequest.from_toml(path) == plan.request
+    assert ggdp.check_table(VISITS, "ward", DOMAIN, unit="row", unit_is_row=False).units.column == "row"
     assert plan.run(VISITS).manifest["table"]["unit"]["column"] == "row"
     assert release(visits, "--unit", "row", "--max-cells", "2", "--dry-run") == 0
     assert "value of the column 'row'" in capsys.readouterr().out
+    assert run(["check", visits, "--by", "ward", "--levels", "ward=a,b", "--unit", "row"]) == 0
+    assert "3 different values of row" in capsys.readouterr().out
     # Alone it names a column on the command line, and must not be taken for a declaration.
     assert release(visits, "--unit", "row", "--dry-run") == 1
-    assert "--unit-is-row" in capsys.readouterr().err
+    assert "; if each row is a unit, --unit-is-row alone" in capsys.readouterr().err
+
+
+def test_row_is_each_row_in_python_and_never_a_column_because_of_a_limit(visits, tmp_path, capsys):
+    with pytest.raises(
+        ArgumentError, match='does not go with `unit="row"`, unless that is a column: then `unit_is_row=F'
+    ):
+        TableRequest(**ASKED, unit="row", max_cells=2)
+    asked = {"by": None, "goal": ggdp.PureDP(1.0), "domain": DOMAIN, "statistics": [ggdp.Mean("cost")]}
+    assert ggdp.plan_table(**asked, unit="row").request.unit is None
+    assert ggdp.plan_table(**asked, unit="row", unit_is_row=False).request.unit == "row"
+    assert ggdp.check_table(VISITS, "ward", DOMAIN, unit="row").units is None
+    assert ggdp.plan_range("row", ggdp.PureDP(1.0), unit="row").histogram.request.unit is None
+    with pytest.raises(ArgumentError, match="is the column whose range is sought"):
+        ggdp.plan_range("row", ggdp.PureDP(1.0), unit="row", unit_is_row=False, max_cells=1)
+    assert release(visits, "--unit-is-row", "--max-cells", "2", "--dry-run") == 1
+    assert "--max-cells = 2: does not go with --unit-is-row, unless that is a column: then --unit row" in (
+        capsys.readouterr().err
+    )
+    path = tmp_path / "request.toml"
+    path.write_text(
+        TableRequest(**ASKED).to_toml().replace("[[tables]]", "[unit]\nis_row = true\nmax_cells = 2\n\n[[tables]]")
+    )
+    with pytest.raises(
+        ArgumentError, match=r'unit.max_cells = 2: does not go with unit = "row", unless .* unit.column = "row"'
+    ):
+        TableRequest.from_toml(path)
+
+
+def test_a_flag_about_units_takes_the_place_of_what_a_study_says_of_them(visits, tmp_path, capsys):
+    study = tmp_path / "study.toml"
+    for first, flags, said in (
+        ({"unit": "row"}, ["--unit", "row", "--max-cells", "2"], "value of the column 'row'"),
+        ({"unit": "patient", "max_cells": 2}, ["--unit", "row"], "value of the column 'row'"),
+        ({"unit": "row", "unit_is_row": False, "max_cells": 2}, ["--unit", "patient"], "value of the column 'patient'"),
+    ):
+        study.write_text(f'source = "{visits}"\n{TableRequest(**ASKED, **first).to_toml()}')
+        assert run(["release", str(study), *flags, "--dry-run"]) == 0
+        assert said in capsys.readouterr().out
 
 
 def test_a_unit_and_a_declared_row_contradict_each_other(visits, capsys):

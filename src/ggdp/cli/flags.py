@@ -160,6 +160,7 @@ def arguments_of(given: Mapping[str, Any], record: type) -> dict[str, Any]:
     def kept(name: str) -> bool:
         own = [flag.name for flag in parts[name][1].flags]
         own = list(_KINDS) if name == "statistics" else [*own, "range"] if name == "domain" else own
+        own = ["unit", "unit_is_row"] if name in ("unit", "unit_is_row") else own
         return base is not None and hasattr(base, name) and not any(flag in typed for flag in own)
 
     found = {
@@ -355,17 +356,6 @@ def _weights(given: Mapping[str, Any]) -> dict[str, float] | None:
     return found or None
 
 
-def _unit(given: Mapping[str, Any]) -> str | None:
-    """Return the column of units: on the command line "row" is a column, which only a limit tells from each row."""
-    unit: str | None = given["unit"]
-    if unit == ROW and given.get("max_cells") is None:
-        limit = "give it {max_cells}, or rename it" if "max_cells" in given else "rename it"
-        raise ArgumentError(
-            "unit", unit, Message(f"is a column here: {limit}; if each row is a unit, pass {{unit:row}}")
-        )
-    return unit
-
-
 @contextmanager
 def shown_as_typed(flag: str, text: str) -> Iterator[None]:
     """Make errors show a flag with its value as it is typed."""
@@ -393,7 +383,8 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "domain": domain_of,
     "order": _order,
     "weights": _weights,
-    "unit": _unit,
+    # On the command line "row" is a column.
+    "unit_is_row": lambda given: given["unit_is_row"] or (False if given["unit"] == ROW else None),
     "delimiter": lambda given: {"\\t": "\t", "tab": "\t"}.get(given["delimiter"] or "", given["delimiter"]),
     "quoted": lambda given: False if given["no_quotes"] else None,
     "strict_lines": lambda given: given["strict_lines"] or None,
@@ -438,8 +429,8 @@ def mention_flag(name: str, value: str) -> str:
         return _MENTIONS.get(name) or (_ALL[name].typed if name in _ALL else name_in_python(name, value))
     if name not in _ALL:
         return name_in_python(name, value)
-    if (name, value) == ("unit", ROW):
-        return _ALL["unit_is_row"].typed
+    if (name, value) in (("unit", ROW), ("unit_is_row", "False")):
+        return _ALL["unit_is_row"].typed if name == "unit" else f"{_ALL['unit'].typed} {ROW}"
     return _ALL[name].typed if value == "True" else f"{_ALL[name].typed} {shlex.quote(value)}"
 
 

@@ -40,7 +40,7 @@ from ggdp.ledger.charging import require_apart_from_ledger
 from ggdp.releases.error_law import simultaneous_half_width
 from ggdp.signatures import signature_file
 from ggdp.tables.output_files import require_apart
-from ggdp.tables.request import RangeArguments, TextOptions
+from ggdp.tables.request import ROW, RangeArguments, TextOptions
 from ggdp.tables.table_plan import TITLE, TablePlan, plan_table, summary_rows
 from ggdp.tables.table_release import TableRelease
 
@@ -355,7 +355,7 @@ def plan_range(
     """
     if not isinstance(column, str):
         raise ArgumentError("column", column, "must be the name of a column")
-    if given.get("unit") == column:
+    if given.get("unit") == column and (column, given.get("unit_is_row")) != (ROW, None):
         raise ArgumentError("unit", column, "is the column whose range is sought; name one that identifies people")
     share, out = given.pop("share", SHARE), given.pop("out", None)
     histogram = plan_table([column], goal, Domain({column: {"edges": list(EDGES)}}), **given)

@@ -53,7 +53,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
-from attrs import field, fields_dict
+from attrs import field
 
 from ggdp import _validate
 from ggdp._files import MOST_TOML, line_of, parsed_toml, read_file
@@ -325,17 +325,17 @@ class TableOptions(TextOptions):
     unit: str | None = option(
         "str, optional",
         'Column that identifies the unit of each row; or "row" if each person has one row at most, so that each row is '
-        "a unit. Without it each row is a unit, too, with a warning.",
+        "a unit. Without it each row is a unit, too, with a warning. A column of that name is the unit with "
+        '``unit="row", unit_is_row=False``.',
         Flag("Column that identifies the unit of each row; without it each row is a unit.", "COL", label="Unit"),
         key="unit.column",
     )
-    unit_is_row: bool = option(
-        "bool, default False",
-        'The same as ``unit="row"``.',
+    unit_is_row: bool | None = option(
+        "bool, optional",
+        'True is the same as ``unit="row"``; with False `unit` is a column, whatever its name.',
         Flag("Each person has one row at most: each row is a unit.", kind=bool, default=False),
         check=_validate.boolean,
         key="unit.is_row",
-        default=False,
     )
     max_cells: int | None = option(
         "int, optional",
@@ -556,11 +556,13 @@ class TableRequest(TableOptions):
     def __attrs_post_init__(self) -> None:
         self.text  # noqa: B018 - raises if it is wrong
         self.values  # noqa: B018 - likewise
-        if self.unit == ROW and self.max_cells is None:
-            # With `max_cells` it is a column of that name.
+        if self.unit == ROW and self.unit_is_row is None:
             object.__setattr__(self, "unit", None)
             object.__setattr__(self, "unit_is_row", True)
-        elif self.unit is not None and self.max_cells is None and self.by == ((),):
+        elif self.unit != ROW and not self.unit_is_row:
+            # It says nothing of a column of another name.
+            object.__setattr__(self, "unit_is_row", None)
+        if self.unit is not None and self.max_cells is None and self.by == ((),):
             object.__setattr__(self, "max_cells", 1)
         from ggdp.tables.request_refusals import refusals
 
@@ -794,6 +796,8 @@ class TableRequest(TableOptions):
             if (key, value) == ("unit", ROW):
                 key, value, is_section = "unit", {"is_row": True}, True
             flat |= {f"{key}.{inner}": one for inner, one in value.items()} if is_section else {key: value}
+        if flat.get("unit.column") == ROW:
+            flat.setdefault("unit.is_row", False)
         if unknown := [key for key in flat if key not in known and key not in _KEYS]:
             near = get_close_matches(unknown[0], [*known, *_KEYS], n=1)
             said = f"is not a key of a request{f'; did you mean {near[0]!r}?' if near else '; take it out'}"
@@ -830,10 +834,8 @@ class TableRequest(TableOptions):
         patterns = dict.fromkeys(tuple(pattern.items()) for domain in self.domains for pattern in domain.impossible)
         record: type = type(self)
         first, texts = ("by", "goal", "domain"), options(TextOptions)
-        # Manifests name these where they are used.
-        unused = [
-            name for name in ("unit_is_row", "digits") if getattr(self, name) is fields_dict(TableRequest)[name].default
-        ]
+        # Manifests name these where they are used; a unit that they name is a column.
+        unused = [*([] if self.unit_is_row else ["unit_is_row"]), *(["digits"] if self.digits is None else [])]
         filtered = {} if self.where is None else {"where": self.where}
         # Manifests have always had the statistics last.
         last = {
@@ -877,7 +879,8 @@ class TableRequest(TableOptions):
         ]
         usual = TextFormat().to_dict()
         return cls(
-            **{name: value for name, value in plain.items() if name not in ("impossible", "text")}
+            **{"unit_is_row": False}
+            | {name: value for name, value in plain.items() if name not in ("impossible", "text")}
             | {
                 "by": None if plain["by"] == [[]] else plain["by"],
                 # Its neighbours are those of the request.
@@ -983,7 +986,7 @@ class CheckArguments(TextOptions):
     domain: Domain = field(factory=lambda: _domain(None), converter=_domain, metadata=like(TableRequest, "domain"))
     where: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "where"))
     unit: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit"))
-    unit_is_row: bool = field(default=False, kw_only=True, metadata=like(TableRequest, "unit_is_row"))
+    unit_is_row: bool | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit_is_row"))
     statistics: tuple[Statistic, ...] = field(
         default=(), converter=checked_statistics, kw_only=True, metadata=like(TableRequest, "statistics")
     )
@@ -1032,7 +1035,7 @@ class RangeArguments(TextOptions):
     )
     where: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "where"))
     unit: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit"))
-    unit_is_row: bool = field(default=False, kw_only=True, metadata=like(TableRequest, "unit_is_row"))
+    unit_is_row: bool | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit_is_row"))
     max_cells: int | None = option(
         "int, optional",
         "With `unit`: most buckets that one unit is counted in.",
@@ -1090,9 +1093,11 @@ def named_by_lines(content: bytes, plain: Mapping[str, Any], name: str) -> Itera
     known = {one: said.key or one for one, (_, said) in options(TableRequest).items()}
     mentioned = {**known, "domain": "[columns.NAME]", "statistics": "mean, sum, variance or quantile"}
 
+    rows = {("unit", ROW): f'unit = "{ROW}"', ("unit_is_row", "False"): f'unit.column = "{ROW}"'}
+
     def mention(argument: str, value: str) -> str:
         key = mentioned.get(argument, argument)
-        return f"{key} = {value!r}" if value else key
+        return rows.get((argument, value)) or (f"{key} = {value!r}" if value else key)
 
     try:
         yield

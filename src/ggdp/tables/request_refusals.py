@@ -13,7 +13,7 @@ from ggdp._rounding import rounded_text
 from ggdp.domain.table_domain import MOST_CELLS
 from ggdp.domain.value_range import FEW_STEPS, MOST_STEPS
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
-from ggdp.tables.request import AUTO, COUNTS, COVERS, TableRequest
+from ggdp.tables.request import AUTO, COUNTS, COVERS, ROW, TableRequest
 from ggdp.tables.statistics.statistic import published_names
 
 # Up to this many cells are released on the executors of Spark.
@@ -55,6 +55,8 @@ def _refused_units(request: TableRequest) -> _Refusals:
     unit, rows = request.unit, request.max_rows_per_cell
     if unit is None and request.max_cells is not None:
         said = Message("needs {unit}: name the column that identifies the unit of each row")
+        if request.unit_is_row:
+            said = Message("does not go with {unit:row}, unless that is a column: then {unit_is_row:False}")
         yield "max_cells", request.max_cells, said
     if unit is not None:
         if request.unit_is_row:
@@ -64,11 +66,11 @@ def _refused_units(request: TableRequest) -> _Refusals:
         if not unit:
             yield "unit", unit, "must be the name of a column"
         if request.max_cells is None:
-            said = Message(
+            said = (
                 "needs {max_cells}: in how many cells one unit is counted at most. More cells of a unit are left out "
                 "at random, and the noise grows with the number; `ggdp check` shows how many cells units are in"
             )
-            yield "unit", unit, said
+            yield "unit", unit, Message(said + ("; if each row is a unit, {unit:row} alone" if unit == ROW else ""))
         if any(unit in names for names in request.by):
             yield "unit", unit, "cannot also be counted by: each unit would have a cell of its own"
         if any(COVERS in names for names in request.by):

@@ -562,7 +562,9 @@ def check_table(
             seen=seen,
         )
     # A check has no guarantee, so any goal with a delta will do.
-    given |= {"goal": ApproxDP(1.0, 1e-9), "max_cells": None if given.get("unit") in (None, ROW) else 1}
+    if (given.get("unit"), given.get("unit_is_row")) == (ROW, None):
+        given |= {"unit": None, "unit_is_row": True}
+    given |= {"goal": ApproxDP(1.0, 1e-9), "max_cells": None if given.get("unit") is None else 1}
     try:
         request = TableRequest(by=by, domain=domain, **given)
     except ArgumentError as refused:
