@@ -66,11 +66,11 @@ def _refused_units(request: TableRequest) -> _Refusals:
         if not unit:
             yield "unit", unit, "must be the name of a column"
         if request.max_cells is None:
-            said = (
+            words = (
                 "needs {max_cells}: in how many cells one unit is counted at most. More cells of a unit are left out "
                 "at random, and the noise grows with the number; `ggdp check` shows how many cells units are in"
             )
-            yield "unit", unit, Message(said + ("; if each row is a unit, {unit:row} alone" if unit == ROW else ""))
+            yield "unit", unit, Message(words + ("; if each row is a unit, {unit:row} alone" if unit == ROW else ""))
         if any(unit in names for names in request.by):
             yield "unit", unit, "cannot also be counted by: each unit would have a cell of its own"
         if any(COVERS in names for names in request.by):
