@@ -34,8 +34,8 @@ means = ggdp.release_table(people, by="smokes", goal=1.0, domain=smokes, statist
 assert list(means["smokes"]) == ["no", "yes"] and "mean_age" in means
 """
 
-# What pip installs, and an example of it that ggdp is compared with. Tumult Analytics 0.21 is missing: it requires Tumult
-# Core 0.19, and so pyarrow 18, with whose views of text DuckDB 2.0 crashes on some files.
+# What pip installs, and an example of it that ggdp is compared with. Tumult Analytics 0.21 is missing: it requires
+# Tumult Core 0.19, and so pyarrow 18, with whose views of text DuckDB 2.0 crashes on some files.
 NEIGHBOURS = {
     "dp-accounting": """
 import dp_accounting
