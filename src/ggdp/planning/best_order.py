@@ -550,10 +550,8 @@ def plan(
     --------
     >>> import ggdp
     >>> plan = ggdp.plan(ggdp.ApproxDP(0.1, 0.1), ggdp.Sensitivity.histogram())
-    >>> print(f"{plan.best.error:.3f}, {plan.best.order:.2g}")
-    2.538, 4.6
-    >>> [f"{choice.name} {choice.error:.3f}" for choice in plan.alternatives]
-    ['laplace 4.551', 'gaussian 2.847']
+    >>> [f"{choice.name} {choice.error:.3f}" for choice in plan.choices]
+    ['best 2.538', 'laplace 4.551', 'gaussian 2.847']
     >>> print(plan.outside[0])
     truncated Laplace 2.309 (0.910 times the best)
 
