@@ -542,9 +542,9 @@ def plan(
 
     Notes
     -----
-    Claim: the plan is a function of the arguments, which are public, so it costs no privacy. Its scale is proved; that no
-    other order has a smaller error is the result of a search, and the notes say how close. Of orders whose errors agree
-    to 1e-5 a usual one, or else the one with the fewest digits, is preferred.
+    Claim: the plan is a function of the arguments, which are public, so it costs no privacy. Its scale is proved; that
+    no other order has a smaller error is the result of a search, and the notes say how close. Of orders whose errors
+    agree to 1e-5 a usual one, or else the one with the fewest digits, is preferred.
 
     Examples
     --------

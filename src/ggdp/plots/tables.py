@@ -150,7 +150,7 @@ def plot_table(
 
     Up to 40 cells are bars, grouped by the first columns. More cells of two columns are a heat map on a linear scale,
     where cells that the table leaves out are grey: with the counts in it up to 60 x 30, in colours alone up to
-    400 x 400. Other tables are bars in several panels up to 200 cells, and points beyond; from 2,000 on, neighbouring
+    400 x 400. Other tables are bars in several panels up to 200 cells, and points beyond; from 2,000 on, neighboring
     cells are drawn together by their range. Bars and points are in the order of the table, but more than 40 levels of
     text are sorted by their counts. Statistics are bars or points; one that is null has its interval only.
 
