@@ -4,7 +4,7 @@
 one coordinate, a box, at most m cells      the largest change of all of them: a loss for every coordinate
 order 2 on the reals                        one coordinate that changes by the l_2 norm: the law is rotation invariant
 an l_1 norm                                 one coordinate that changes by the norm
-another norm, noise kept in bounds          randomised response with the proved epsilon and delta
+another norm, noise kept in bounds          randomized response with the proved epsilon and delta
 ==========================================  =====================================================================
 
 Claim. Each is at least as hard to hide as the query, for every epsilon: the claims of `ggdp.proofs.worst_case` are

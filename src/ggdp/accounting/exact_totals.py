@@ -1,7 +1,7 @@
 """Totals that need no grid: pure losses, one shift of one coordinate, few losses on few atoms, infinite losses.
 
 Claim (pure losses). Independent losses of at most e_i each add up to at most the sum of the e_i, where delta is 0;
-randomised response and Laplace noise attain theirs.
+randomized response and Laplace noise attain theirs.
 
 Claim (one shift). Gaussian noise on the reals is rotation invariant: independent shifts d_i, in units of the scale, are
 one shift by their l_2 norm.
@@ -256,7 +256,7 @@ def _atoms(counted: CountedLoss) -> tuple[Atoms, arb]:
     """Return the losses of one mechanism with their probabilities, and the probability of what is left out."""
     loss = counted.loss
     if isinstance(loss, ResponseLoss) or loss.law.order == 1.0 == loss.size:
-        # Laplace noise on the integers that moves by 1 is randomised response.
+        # Laplace noise on the integers that moves by 1 is randomized response.
         e = arb(loss.epsilon) if isinstance(loss, ResponseLoss) else 1 / arb(loss.law.scale)
         truth = 1 / (1 + (-e).exp())
         # Not 1 less the truth, which of a large loss is a ball around 0.

@@ -3,7 +3,7 @@
 A sum of thousands of losses that are added one by one is split thousands of times. Here it is split once.
 
 =========  ====================================================================================================
-p, d       order of a noise, and how far it moves in units of its scale
+p, d       order of the noise, and how far it moves in units of its scale
 L, M       a loss |x + d|^p - |x|^p, and its transform M(zeta) = E e^(zeta L)
 S          the sum of independent losses; its M is the product of the transforms of all losses
 theta      tilt, above 0; S has the tilted law P_theta, e^(theta S) / M(theta) times its own
@@ -37,7 +37,7 @@ So the weights W_j rounded up dominate S in the sense of `ggdp.proofs.loss_distr
 the errors are their `Slack`.
 
 Claim (closed forms). Mirrored about -d/2 noise has the loss -L, so that M(zeta) = M(-1 - zeta). Closed forms exist for
-randomised response; order 1, where all noise above 0 has one loss and that below -d another; order 2 on the reals,
+randomized response; order 1, where all noise above 0 has one loss and that below -d another; order 2 on the reals,
 exp(d^2 zeta (1 + zeta)); order 2 on the integers, the same up to a ratio of theta functions, since by Poisson's formula
 the sum of exp(-(k - a)^2 / b^2) over the integers k is b sqrt(pi) (1 + 2 sum over m of exp(-(pi b m)^2) cos(2 pi m a)).
 

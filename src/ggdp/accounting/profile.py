@@ -1,4 +1,4 @@
-"""The privacy profile of a noise: bounds of its delta for an epsilon, proved from both sides.
+"""The privacy profile of noise: bounds of its delta for an epsilon, proved from both sides.
 
 ==========  ===========================================================================================
 delta(eps)  the largest of P(A) - e^eps Q(A) over all sets A and all moves that the sensitivity allows
@@ -13,14 +13,14 @@ a box or cells                                  the corner: upper bound by pessi
                                                 by cells of noise (`CornerDelta.lower`)
 only a norm                                     upper: at order 2 by the l_2 norm, else by the l_1 norm or free of
                                                 direction; lower: all of the move in one coordinate
-bounds                                          the pure loss: upper bound by randomised response
+bounds                                          the pure loss: upper bound by randomized response
 ==============================================  =========================================================
 
 Claim (epsilon below 0). delta(-eps) = 1 - e^(-eps) + e^(-eps) delta(eps): take complements of the sets, and note that
 the moves d and -d are both allowed. Claim (epsilon from 0 to a small e). delta falls with eps and is convex in e^eps
 with a slope of at least -1, so delta(e) <= delta(eps) <= delta(e) + e^e - e^eps.
 
-Claim (pure loss e). Of all pairs with losses within e the randomised response with that e has the largest delta,
+Claim (pure loss e). Of all pairs with losses within e the randomized response with that e has the largest delta,
 (e^e - e^eps) / (1 + e^e) (Kairouz, Oh and Viswanath, ICML 2015, Theorem 3.4).
 
 Rounding: lower ends down, upper ends up.

@@ -1,4 +1,4 @@
-"""Renyi and concentrated guarantees of a noise, each between two proved floats.
+"""Renyi and concentrated guarantees of noise, each between two proved floats.
 
 ========  ===============================================================================================
 p, b, D   order and scale of the noise, and how far a coordinate moves: on the integers a whole number
@@ -320,7 +320,7 @@ def renyi_of_shift(law: NoiseLaw, *, sensitivity: float, alpha: float) -> Enclos
 
 
 def renyi_of_pure(pure: float, alpha: float) -> Enclosure:
-    """Enclose the largest Renyi divergence of order alpha of a mechanism with this pure loss: randomised response's."""
+    """Enclose the largest Renyi divergence of order alpha of a mechanism with this pure loss: randomized response's."""
     with BALLS, working_precision(PRECISIONS[1]):
         e, a = arb(pure), arb(alpha)
         return enclosure_of((((a * e).exp() + ((1 - a) * e).exp()) / (1 + e.exp())).log() / (a - 1))

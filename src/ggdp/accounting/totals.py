@@ -279,7 +279,7 @@ class TotalLoss:
             start = min(upper, MOST_EPSILON)
             return _crossing(lambda x: self._finite_delta(x, refine=True)[0], delta, start, passing=False), upper
         found, finer, apart = (0.0, end), 1.0, math.inf
-        # A sum that was laid out for another epsilon serves if its bounds are as close at this one.
+        # A sum that was discretized for another epsilon serves if its bounds are as close at this one.
         known = (one for one in self._sums[::-1] if _refinement(_lower_with(one, near)[0], _upper(one, near)) is None)
         total = next(known, None) or self._whole_sum(near)
         for _ in range(REFINEMENTS + (total is not None)):
@@ -356,7 +356,7 @@ class TotalLoss:
             return None
 
     def _sum(self, epsilon: float, finer: float) -> LossDistribution | None:
-        """Return the distribution of the sum, tilted and laid out for an epsilon; None where no grid fits."""
+        """Return the distribution of the sum, tilted and discretized for an epsilon; None where no grid fits."""
         plan = self._plan(epsilon, finer)
         if plan is None:
             return None

@@ -154,7 +154,7 @@ def clip_losses(sample: Sample, cap: float) -> tuple[Sample | None, float]:
 
 
 def merge_losses(sample: Sample, nodes: int) -> Sample:
-    """Return a sample with at most so many losses: neighbouring ones are replaced by their mean."""
+    """Return a sample with at most so many losses: neighboring ones are replaced by their mean."""
     each = -(-len(sample.losses) // nodes)
     if each == 1:
         return sample

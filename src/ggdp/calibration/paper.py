@@ -27,7 +27,7 @@ Proof of the exact value: |x - s|^p - |x - s'|^p rises with x for s' > s, is lar
 s = c0, by convexity. Lemma c is not even invariant under a shift of the bounds; it is here to be compared with.
 
 On the integers the candidates are those within integer bounds. The largest change is at integers (c0, c0 + D and c1),
-so Delta_u is the same; the normalising constants are sums, so the true loss is another.
+so Delta_u is the same; the normalizing constants are sums, so the true loss is another.
 
 References
 ----------

@@ -9,7 +9,7 @@ sound where a release is chosen after earlier results were seen (docs/explanatio
 Claim (filter). Let releases be chosen one after another, each by any rule that sees earlier results, and let the i-th
 be (e_i, d_i)-aDP for the data given what was seen. If a release is made only while sum e_i <= E and sum d_i <= D, all
 of them together are (E, D)-aDP. Proof. By induction over the number of releases that may still come, for all E and D.
-With none left there is nothing to show. Else let P, Q be the laws of the first result on neighbouring data and P_y, Q_y
+With none left there is nothing to show. Else let P, Q be the laws of the first result on neighboring data and P_y, Q_y
 those of all later ones after y, which by induction are (E - e_1, D - d_1)-close for every y. For a set S of results let
 f(y) = P_y(S_y) and g(y) = Q_y(S_y), so that f <= min(1, e^(E - e_1) g + D - d_1). Split min(1, e^(E-e_1) g + D - d_1)
 into min(1, e^(E - e_1) g) + (D - d_1), at least as large. The first result is (e_1, d_1)-aDP and the function

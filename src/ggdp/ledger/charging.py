@@ -83,7 +83,7 @@ class ChargeRequest:
     guarantee : PureDP, ProbabilisticDP or ApproxDP
         What is proved of the release, with its neighbours.
     losses : tuple of CountedLoss
-        Independent losses that together dominate the release, as in its manifest: those of its noise, or of randomised
+        Independent losses that together dominate the release, as in its manifest: those of its noise, or of randomized
         response where only the guarantee is known, as of a selection or of noise kept in bounds; the latter by default.
     unit : str, optional
         Who is protected, in the words of the ledger; None if the caller did not say.
@@ -242,8 +242,8 @@ class PendingCharge:
     """The charge of one release, which is made inside a ``with`` block; without a ledger nothing is charged.
 
     Entering it refuses a release that does not fit, by public requests alone. `commit` charges it, durably; what reads
-    the data comes after that. If the block fails later, its error has a note that the charge stays. `published` records
-    the files, also after the block; a copy that was pickled has no ledger, and records nothing. A seeded `source` is
+    the data comes after that. If the block fails later, its error has a note that the charge stays. `record_files`
+    serves also after the block; a copy that was pickled has no ledger, and records nothing. A seeded `source` is
     refused, since its release has no guarantee that could be charged.
     """
 

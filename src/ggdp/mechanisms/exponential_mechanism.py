@@ -168,7 +168,7 @@ class ExponentialMechanism:
 
     Notes
     -----
-    Claim: a release keeps pure DP with exactly the epsilon of the goal. Proof (McSherry and Talwar): neighbouring data
+    Claim: a release keeps pure DP with exactly the epsilon of the goal. Proof (McSherry and Talwar): neighboring data
     move every u_i by at most Delta, so every weight exp(eps u_i / (2 Delta)) changes by a factor of at most e^(eps/2),
     and so does their sum, by which it is divided; together, e^eps. The set of candidates is public, so none has
     probability 0 on one data set only. The released label is a function of the place that was drawn.
@@ -179,7 +179,7 @@ class ExponentialMechanism:
     Claim: with ``monotonic=True`` a release keeps the same epsilon. Proof: let one person more raise every u_i by
     between 0 and Delta. Every weight exp(eps u_i / Delta) then grows by a factor between 1 and e^eps, and so does their
     sum: a probability changes by a factor between e^-eps and e^eps. If utilities can only fall, exchange the two data
-    sets. It is tight: where all other utilities rise by Delta and the favoured one does not move, a rare candidate's
+    sets. It is tight: where all other utilities rise by Delta and the favored one does not move, a rare candidate's
     loss nears eps.
 
     Examples

@@ -494,7 +494,7 @@ def _high_half(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.uint6
     return product
 
 
-Enclosure: TypeAlias = Callable[[], arb]
+Enclosing: TypeAlias = Callable[[], arb]
 
 
 def _trials(trials: int) -> int:
@@ -504,7 +504,7 @@ def _trials(trials: int) -> int:
     return count
 
 
-def _probability(probability: float | arb | Enclosure) -> float | arb | Enclosure:
+def _probability(probability: float | arb | Enclosing) -> float | arb | Enclosing:
     if callable(probability) or isinstance(probability, arb):
         return probability
     return _validate.finite(probability=probability)
@@ -537,7 +537,7 @@ class Binomial(ExactLaw):
 
     trials: int = field(converter=_trials)
     # Compared in a tuple, by identity first: a ball with a radius does not equal itself.
-    probability: float | arb | Enclosure = field(converter=_probability, eq=lambda probability: (probability,))
+    probability: float | arb | Enclosing = field(converter=_probability, eq=lambda probability: (probability,))
 
     def __attrs_post_init__(self) -> None:
         q = self._enclose()

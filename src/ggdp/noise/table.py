@@ -23,7 +23,7 @@ U that begins with the bits read, or reads on: u >= high implies U >= c_k, and u
 No float is compared.
 
 Tables of the generalized Gaussian law are those of the whole law, a window of it, or its tail. The sums S are made from
-the far end on, term by term, in balls; each threshold is bracketed between two neighbouring 64-bit integers, or two
+the far end on, term by term, in balls; each threshold is bracketed between two neighboring 64-bit integers, or two
 that are a little farther apart where a ball holds an integer. A wider bracket costs a few more bits in rare draws and
 changes nothing in their law. A table ends where what is left is below 2^-64; draws there go on beyond its end.
 

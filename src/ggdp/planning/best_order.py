@@ -18,6 +18,10 @@ p), it goes by secants (log delta is nearly straight in log b), and nothing is p
 On the integers delta is not monotone in the scale, so small scales are scanned, from the least that one moving
 coordinate needs (several need no less: to forget the others is post-processing) up to the first that passes. Above, and
 from order 1.5 on, the scale on the reals stands in: it was within 1e-3 of that on the integers.
+
+References
+----------
+Liu, arXiv 1602.06028 v5, compares a few whole orders at the paper's bounds; no order is chosen there.
 """
 
 from __future__ import annotations
@@ -88,7 +92,7 @@ class Plan:
     calibration : Calibration
         The best scale with its proof, ready for `ggdp.Mechanism`.
     measure : Measure
-        What was minimised.
+        What was minimized.
     curve : tuple of (order, error)
         All orders that were tried, in increasing order. But for those of `best` and `alternatives` their scales were
         not proved.
@@ -475,6 +479,10 @@ RESOLUTIONS = {
 DROPPED_ABOVE = 1.3
 # What can be proved of all orders but 1 and 2 can be proved of this one.
 GENERAL_ORDER = 3.0
+SOME_CELLS = (
+    "the largest error is taken over {:,} cells, as many as can move; a query with more cells has a larger one, and "
+    "maybe another best order: give their number as cells"
+)
 # Units of work of a plan in all, and of its search over orders.
 MOST_WORK, SEARCH_WORK = 6e6, 3e6
 
@@ -502,8 +510,7 @@ def plan(
     sensitivity : Sensitivity
         How far one person can move the query.
     measure : {"rmse", "mean-abs", "quantile", "max"}, default "rmse"
-        What to minimise: root mean square error, mean absolute error, a quantile of the absolute error, or the expected
-        largest absolute error over the cells of the query.
+        What to minimize; "max" is the expected largest absolute error over the cells of the query.
     epsilon : float, optional
         In place of `goal`: pure DP, or with `delta` approximate DP.
     plus_minus : float, optional
@@ -535,22 +542,16 @@ def plan(
 
     Notes
     -----
-    Claim: the plan is a function of the arguments, which are public, so it costs no privacy. Its scale is proved by
-    `calibrate`; that no other order has a smaller error is the result of a search, and the notes say how close.
-    Among orders whose errors agree to 1e-5 a usual one, or else the one with the fewest digits, is preferred.
-
-    References
-    ----------
-    Liu, arXiv 1602.06028 v5, compares a few whole orders at the paper's bounds; no order is chosen there.
+    Claim: the plan is a function of the arguments, which are public, so it costs no privacy. Its scale is proved; that
+    no other order has a smaller error is the result of a search, and the notes say how close. Of orders whose errors
+    agree to 1e-5 a usual one, or else the one with the fewest digits, is preferred.
 
     Examples
     --------
     >>> import ggdp
     >>> plan = ggdp.plan(ggdp.ApproxDP(0.1, 0.1), ggdp.Sensitivity.histogram())
-    >>> print(f"{plan.best.error:.3f}, {plan.best.order:.2g}")
-    2.538, 4.6
-    >>> [f"{choice.name} {choice.error:.3f}" for choice in plan.alternatives]
-    ['laplace 4.551', 'gaussian 2.847']
+    >>> [f"{choice.name} {choice.error:.3f}" for choice in plan.choices]
+    ['best 2.538', 'laplace 4.551', 'gaussian 2.847']
     >>> print(plan.outside[0])
     truncated Laplace 2.309 (0.910 times the best)
 
@@ -570,31 +571,31 @@ def plan(
         raise ArgumentTypeError("sensitivity", sensitivity, "must be a Sensitivity, such as Sensitivity.disjoint(1)")
     number = _validate.integer(releases=releases, at_least=1)
     if plus_minus is not None:
-        if epsilon is not None:
-            raise ArgumentError("epsilon", epsilon, "is what plus_minus looks for; leave it out")
-        for name, value, unused in (("measure", measure, "rmse"), ("cells", cells, None), ("releases", number, 1)):
-            if value != unused and (name, value) != ("measure", "quantile"):
-                expected = "is not used with plus_minus, whose measure is the quantile; leave it out"
-                raise ArgumentError(name, value, expected)
-        within_width = partial(_plan_for_half_width, goal, sensitivity, support, plus_minus, delta, level, progress)
-        return within(MOST_WORK, within_width)
+        _require_unused(epsilon, measure, cells, number)
+        looked_for = goal, sensitivity, support, plus_minus, delta, level, progress
+        return within(MOST_WORK, lambda: _plan_for_half_width(*looked_for))
     goal = as_goal(goal, epsilon, delta, instead="; or give `plus_minus`")
     if number > 1 and goal.notion == "probabilistic":
         raise ArgumentError("goal", str(goal), "several releases keep approximate DP together; use ApproxDP")
-    sought = validate_measure(measure, level, cells, sensitivity)
-    notes = []
-    if sought.cells is not None and cells is None and not sensitivity.has_fixed_dimension:
-        notes.append(
-            f"the largest error is taken over {sought.cells:,} cells, as many as can move; a query with more cells has "
-            "a larger one, and maybe another best order: give their number as cells"
-        )
-
-    searched = partial(_plan_for_goal, goal, sensitivity.repeated(number), support, sought, notes, progress)
-    found = within(MOST_WORK, searched)
+    error = validate_measure(measure, level, cells, sensitivity)
+    some_cells = error.cells is not None and cells is None and not sensitivity.has_fixed_dimension
+    notes = [SOME_CELLS.format(error.cells)] if some_cells else []
+    asked = goal, sensitivity.repeated(number), support, error, notes, progress
+    found = within(MOST_WORK, lambda: _plan_for_goal(*asked))
     if number == 1:
         return found
-    slack = goal.delta / number
-    return replace(found, releases=number, each=calibration_of_law(found.calibration.law, sensitivity, delta=slack))
+    each = calibration_of_law(found.calibration.law, sensitivity, delta=goal.delta / number)
+    return replace(found, releases=number, each=each)
+
+
+def _require_unused(epsilon: float | None, measure: str, cells: int | None, releases: int) -> None:
+    """Refuse arguments of a goal where the goal is looked for."""
+    if epsilon is not None:
+        raise ArgumentError("epsilon", epsilon, "is what plus_minus looks for; leave it out")
+    for name, value, unused in (("measure", measure, "rmse"), ("cells", cells, None), ("releases", releases, 1)):
+        if value != unused and (name, value) != ("measure", "quantile"):
+            expected = "is not used with plus_minus, whose measure is the quantile; leave it out"
+            raise ArgumentError(name, value, expected)
 
 
 def _plan_for_goal(

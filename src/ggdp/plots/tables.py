@@ -37,7 +37,7 @@ class _Grid(NamedTuple):
 
     @property
     def top(self) -> float:
-        """The count of the darkest colour: the largest, or less if a few of them would leave the others pale."""
+        """The count of the darkest color: the largest, or less if a few of them would leave the others pale."""
         present = self.counts[~np.isnan(self.counts)]
         most, usual = float(present.max()), float(np.quantile(present, 0.98))
         return max(usual if most > 4.0 * usual else most, 1.0)
@@ -149,8 +149,8 @@ def plot_table(
     """Return a figure of a released table, with the 95% intervals of its counts or of a statistic.
 
     Up to 40 cells are bars, grouped by the first columns. More cells of two columns are a heat map on a linear scale,
-    where cells that the table leaves out are grey: with the counts in it up to 60 x 30, in colours alone up to
-    400 x 400. Other tables are bars in several panels up to 200 cells, and points beyond; from 2,000 on, neighbouring
+    where cells that the table leaves out are gray: with the counts in it up to 60 x 30, in colors alone up to
+    400 x 400. Other tables are bars in several panels up to 200 cells, and points beyond; from 2,000 on, neighboring
     cells are drawn together by their range. Bars and points are in the order of the table, but more than 40 levels of
     text are sorted by their counts. Statistics are bars or points; one that is null has its interval only.
 

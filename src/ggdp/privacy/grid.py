@@ -16,7 +16,7 @@ it is counted in the sensitivity. All halves are rounded up: rounding them to ev
 two.
 
 Values are read as arrays that hold every number exactly (`exact_numbers`). Rounding a value on its way in could move
-two neighbouring values apart by more than the sensitivity that was proved, and an error that quotes a value gives it
+two neighboring values apart by more than the sensitivity that was proved, and an error that quotes a value gives it
 away. So nothing on the way in rounds, and no error quotes.
 
 References
@@ -81,7 +81,7 @@ def refused_type(expected: str) -> ArgumentTypeError:
 def exact_numbers(values: ArrayLike) -> Exact:
     """Return values as float64, int64, uint64 or Python numbers, whichever holds them exactly; nothing is rounded.
 
-    A list of floats and of integers beyond 2^53 would be rounded by NumPy, and two neighbouring values would move apart
+    A list of floats and of integers beyond 2^53 would be rounded by NumPy, and two neighboring values would move apart
     by more than their sensitivity: it becomes an array of Python numbers. A frame with columns of several types would
     be rounded before we see it: it is refused. How long an array takes does not depend on its numbers; a list is
     turned into an array by NumPy, which looks at them.
@@ -141,7 +141,7 @@ class Grid:
     Parameters
     ----------
     step : float
-        Distance of neighbouring points, a power of two.
+        Distance of neighboring points, a power of two.
 
     Examples
     --------

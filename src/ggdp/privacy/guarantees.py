@@ -1,6 +1,6 @@
 """Guarantees: pure, probabilistic and approximate differential privacy.
 
-A mechanism R, applied to neighbouring data x and x', is
+A mechanism R, applied to neighboring data x and x', is
 
 ========================  =============================================================================
 pure eps-DP               P(R(x) in Q) <= e^eps P(R(x') in Q) for every set Q

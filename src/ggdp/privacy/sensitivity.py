@@ -1,6 +1,6 @@
 """How far one person can move a query: global sensitivities.
 
-A query is a vector s(x) of numbers, and d = s(x) - s(x') is what changes between neighbouring data sets. A
+A query is a vector s(x) of numbers, and d = s(x) - s(x') is what changes between neighboring data sets. A
 sensitivity is a set that holds every such d:
 
 =========  ==================================================================================

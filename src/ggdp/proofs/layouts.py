@@ -1,4 +1,4 @@
-"""Where a proof by convolution lays its losses: grids and windows, chosen by a search and part of the certificate.
+"""The grids and windows of proofs by convolution, chosen by a search and part of the certificate.
 
 A layout decides how tight a proof is, never whether it holds.
 """
@@ -40,7 +40,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossLayout:
-    """Where one loss is laid on a grid."""
+    """The grid on which one loss is discretized."""
 
     step: float  # step of the grid
     # First and last knot, in steps.
@@ -76,7 +76,7 @@ def _outwards(start: int, end: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CornerLayout:
-    """How several losses, as those of a corner, are laid on grids and added, see `ggdp.proofs.loss_distribution`."""
+    """How several losses, as those of a corner, are discretized and added, see `ggdp.proofs.loss_distribution`."""
 
     # A grid for each loss (each size of the corner), in their order. One step is a power of two times the other.
     sizes: tuple[LossLayout, ...]
@@ -111,7 +111,7 @@ class CornerLayout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SumLayout:
-    """Where the sum of many losses is laid at once, see `ggdp.accounting.fourier_totals`."""
+    """The grid on which the sum of many losses is discretized at once, see `ggdp.accounting.fourier_totals`."""
 
     step: float  # step of the grid
     # First knot, in steps, and number of knots.
@@ -149,7 +149,7 @@ class SumLayout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherLayout:
-    """Coordinates of one size that are laid on the grid, on the knots 0 to `high`."""
+    """Coordinates of one size that are discretized on the grid, on the knots 0 to `high`."""
 
     size: float
     count: int

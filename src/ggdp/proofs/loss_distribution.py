@@ -47,7 +47,7 @@ spread. Proof:
    phi >= -e^(theta y) and b <= (2/s) e^(theta y), since s (1 + theta) <= 1/4. Only mass that is `certain` to be at an
    infinite loss is added. The bound holds for every such s > 0.
 
-Claim (lower bound, one split). Where a sum was split at most once, and between neighbouring knots of its own grid, f_x
+Claim (lower bound, one split). Where a sum was split at most once, and between neighboring knots of its own grid, f_x
 itself may take the place of phi. Proof: E f_x(S') is the mean of a function of the sum before the split that is
 interpolated between the knots, linearly in e^(-l). That is f_x but for the cell of x, where it is above f_x by at most
 its value at x, (1 - e^(l_j - x)) (1 - e^(x - l_(j+1))) / (1 - e^(-h)). All that was in this cell is on its two knots.
@@ -93,7 +93,7 @@ class Slack:
     """How far a distribution may be above the truth."""
 
     excess: int  # weight on each knot that may not be there
-    lost: int  # weight in all that may not be there, beside the excess
+    lost: int  # weight in all that may not be there, in addition to the excess
     raised: arb  # by how much the losses of a sum were raised at most
     splits: tuple[tuple[Split, int], ...]  # the kinds of splits, and how many there are of each
 
@@ -142,8 +142,8 @@ class Masses:
     step: float  # step of the grid
     masses: dict[int, arb]  # mass on each knot that has any, by its index
     spread: arb  # by how much a split raised the mean loss at most
-    misplaced: list[tuple[int, arb]]  # masses that were not split between neighbouring knots, but moved in another way
-    raised: arb  # by how much losses were raised, beside that
+    misplaced: list[tuple[int, arb]]  # masses that were not split between neighboring knots, but moved in another way
+    raised: arb  # by how much losses were raised, in addition to that
     # Mass at an infinite loss: at most, and at least.
     infinite: arb = field(default_factory=arb)
     certain: arb = field(default_factory=arb)
@@ -437,7 +437,7 @@ def delta_below(loss: LossDistribution, epsilon: arb, s: float) -> arb:
 
 
 def _split_at_most_once(loss: LossDistribution) -> bool:
-    """Say whether the sum was split at most once, between neighbouring knots."""
+    """Say whether the sum was split at most once, between neighboring knots."""
     splits = loss.slack.splits
     return not splits or (len(splits) == 1 and splits[0][1] == 1 and splits[0][0].gap == loss.step)
 

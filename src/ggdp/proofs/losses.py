@@ -1,4 +1,4 @@
-"""Losses of mechanisms, laid on grids and added: of coordinates that move, and of what is known by its guarantee.
+"""Losses of mechanisms, discretized and added: of coordinates that move, and of what is known by its guarantee.
 
 Claim. If the laws of the noise do not depend on earlier results, the queries may be chosen adaptively: the pair of
 products of dominating pairs dominates the whole, so that the losses add up as independent ones (Dong, Roth and Su, JRSS
@@ -7,9 +7,10 @@ approximate DP (`ggdp.proofs.several_coordinates`); a mechanism known by its gua
 
 Claim (infinite losses). Where losses are infinite with the probability q, independently of the rest, and finite ones
 have delta' at an epsilon, the total has delta = q + (1 - q) delta'. A loss that is either 0 or infinite is an upper
-bound only: keys above a threshold are one (`ggdp.TablePlan.losses`), and no mechanism need attain it beside its noise.
+bound only: keys above a threshold are one (`ggdp.TablePlan.losses`), and no mechanism need attain it as well as its
+noise.
 
-Losses are laid on the knots of a grid, so that the masses there dominate them:
+Losses are moved to the knots of a grid, so that the masses there dominate them:
 
 =========  ====================================================================================================
 h          step of the grid; the knots l_i are multiples of h, some of them left out
@@ -45,7 +46,7 @@ where it is 1 / cosh(1/(2b)). So the delta of the integers is at most that of th
 d' = d + 2 log cosh(1/(2b)), which is at most d + 1/(4 b^2), in place of d. (Below -d: 1 - e^x <= 1 - e^((x - d')/2) for
 x >= -d'.) A pair with a larger delta at every x dominates, also in sums (Zhu, Dong and Wang, AISTATS 2022, Theorem 10).
 
-Claim (order 1, masses). Split between neighbouring knots, the loss has the same delta at every knot, and between them
+Claim (order 1, masses). Split between neighboring knots, the loss has the same delta at every knot, and between them
 one that is linear in e^x. The mass on a knot is e^(l_j) times the rise of the slope there:
 
 - tanh(h/4) e^((l_j - d)/2) for |j| <= u - 2: they are in geometric progression;
@@ -150,7 +151,7 @@ class CountedLoss:
 
 
 def total_loss(losses: Sequence[CountedLoss], layout: CornerLayout) -> LossDistribution:
-    """Add all losses, each laid on its grid.
+    """Add all losses, each discretized on its grid.
 
     Rounding: see `ggdp.proofs.loss_distribution`; the layout decides how tight the bounds are, never whether they hold.
     """
@@ -183,7 +184,7 @@ def _sum(losses: list[LossDistribution], layout: CornerLayout) -> LossDistributi
     return heap[0][2]
 
 
-# Noise beyond |x|^p = 220 has a probability below e^-220, and is not told apart.
+# Noise beyond |x|^p = 220 has a probability below e^-220, and is left out.
 _FAR = 220.0
 # Near order 1 no noise of any weight has a loss as low as the lowest knots: it is cut off here instead.
 _FARTHEST = 1e3
@@ -194,10 +195,10 @@ KNOT = 2
 
 
 def discretize_laplace(law: NoiseLaw, shift: float, layout: LossLayout) -> Masses | None:
-    """Lay the loss of a coordinate that moves by `shift`; None where the closed form is not at hand or not tight."""
+    """Discretize the loss of a coordinate that moves by `shift`; None without a closed form that is tight."""
     if law.order != 1.0:
         return None
-    # On the integers few losses are laid one by one. Where scale times step, whose square may be beyond the floats, is
+    # On the integers few losses are moved one by one. Where scale times step, whose square may be beyond the floats, is
     # at least the root of 2, d' - d is at most h^2 / 8, which bounds what a split adds to a loss.
     if law.support == "integer" and (shift < 4096 or law.scale * layout.step < 1.4143):
         return None
@@ -236,7 +237,7 @@ def discretize_laplace(law: NoiseLaw, shift: float, layout: LossLayout) -> Masse
 
 
 def discretize_coordinate(law: NoiseLaw, shift: float, layout: LossLayout) -> Masses:
-    """Lay the loss of a coordinate that moves by `shift`, in the unit of the scale."""
+    """Discretize the loss of a coordinate that moves by `shift`, in the unit of the scale."""
     spend(KNOT * len(layout.knots()), ctx.prec)
     closed = discretize_laplace(law, shift, layout)
     if closed is not None:
@@ -269,7 +270,7 @@ def discretize_coordinate(law: NoiseLaw, shift: float, layout: LossLayout) -> Ma
 
 
 def discretize_response(epsilon: float, delta: float, step: float) -> Masses:
-    """Lay the loss of randomised response, with a mass of delta at infinity."""
+    """Discretize the loss of randomized response, with a mass of delta at infinity."""
     if not epsilon <= MOST_KNOTS * step:
         raise ArgumentError("step", step, f"must be at least a part of {MOST_KNOTS:,} of epsilon = {epsilon!r}")
     e = arb(epsilon)
@@ -279,7 +280,7 @@ def discretize_response(epsilon: float, delta: float, step: float) -> Masses:
 
 
 def _atoms(step: float, atoms: list[tuple[arb, arb]], below: arb | None = None) -> Masses:
-    """Split losses with their masses, in rising order, between neighbouring knots; mass below goes to the first."""
+    """Split losses with their masses, in rising order, between neighboring knots; mass below goes to the first."""
     h = arb(step)
     width = (-h).expm1()
     # A loss this close to a knot belongs on it.

@@ -28,7 +28,7 @@ x_k, d_k     standard noise and D_k / b, in units of the scale
 Y_k          (|x_k| + d_k)^p - |x_k|^p - d_k^p, at least 0 and rising with |x_k|
 t            epsilon - sum d_k^p, or epsilon - (Delta_p / b)^p where a joint l_p bound is known and smaller
 A, phi(v)    one coordinate of the largest size, and P(Y_A > t - v)
-V            the sum of the other Y_k, laid on the grid
+V            the sum of the other Y_k, discretized on the grid
 ===========  ====================================================================================================
 
 Claim: noise of order p is (epsilon, P(sum Y_k > t))-pDP. Proof: the loss is at most
@@ -329,12 +329,12 @@ class AbsoluteSumDelta(ConvolvedDelta):
     def _require_all(self) -> None:
         if not isinstance(self.layout, AbsoluteSumLayout):
             raise ArgumentError("layout", self.layout, "must be the layout of an absolute sum")
-        laid, given = Counter({self.main: 1}), Counter[float]()
+        discretized, given = Counter({self.main: 1}), Counter[float]()
         for other in self.layout.others:
-            laid[other.size] += other.count
+            discretized[other.size] += other.count
         for value, count in self.corner:
             given[value] += count
-        if laid != given:
+        if discretized != given:
             raise ArgumentError("layout", self.layout, "does not have the coordinates of the corner")
 
     def _delta(self, law: NoiseLaw) -> arb:
@@ -356,7 +356,7 @@ class AbsoluteSumDelta(ConvolvedDelta):
             return arb(1)
         halved = is_halved(law)
         refined = halved and layout.refined
-        cells, laid = [], []
+        cells, split = [], []
         for other in layout.others:
             from_knot = tails(law, other.size, [k * step for k in range(other.high + 1)])
             masses = [low - high for low, high in pairwise(from_knot)]
@@ -370,9 +370,9 @@ class AbsoluteSumDelta(ConvolvedDelta):
                 up = mass * share
                 ends[i] += mass - up
                 ends[i + 1] += up
-            laid.append((GridLaw(step, 0, ends, from_knot[-1]), other.count))
+            split.append((GridLaw(step, 0, ends, from_knot[-1]), other.count))
             cells.append((GridLaw(step, 0, masses, arb(0)), other.count))
-        total = sum_of(laid, layout.window)
+        total = sum_of(split, layout.window)
         last = int(upper_float(t / step)) + 1
         if last > 2**53:
             # Floats are far apart there, and to come down from above one by one would not end.
@@ -438,7 +438,7 @@ def crossing_points(order: float, shift: float, levels: list[float]) -> list[flo
         own = shift**order
     except OverflowError:
         own = math.inf
-    # Noise beyond |x|^p = 220 has a probability below e^-220, and is not told apart.
+    # Noise beyond |x|^p = 220 has a probability below e^-220, and is left out.
     found = crossing_estimates(order, shift, [level + own for level in levels], far=220.0 ** (1.0 / order))
     return [max(z, 0.0) for z in found]
 

@@ -17,7 +17,7 @@ before unbounded noise, an interval that reaches that size is open beyond it.
 
 Claim (grid). If [i, j] covers index(s), then [(i - 1/2) g, (j + 1/2) g] covers s. Proof: index(s) = k exactly if
 (k - 1/2) g <= s < (k + 1/2) g; an index at an end of int64 stands for everything beyond, so there the interval is
-infinite. An output y from 2^53 steps on is a rounded g m, with m between the neighbouring floats over g. A y at a bound
+infinite. An output y from 2^53 steps on is a rounded g m, with m between the neighboring floats over g. A y at a bound
 may be clipped from any m whose g m is beyond it. Where m is known only to be in a range, the union over the range is
 taken, which is an interval since both ends rise with m.
 
@@ -445,7 +445,7 @@ class ErrorLaw:
         ----------
         noisy : array_like
             Values as they were released: integers on the integers, floats on a grid. Adjusted values, such as
-            normalised ones, have another law: take the raw ones.
+            normalized ones, have another law: take the raw ones.
         level : float, default 0.95
             Above 0 and below 1, for each value on its own, not for all of them together.
 

@@ -395,25 +395,8 @@ def report(
     # The files to write, by their arguments.
     targets: dict[str, Path] = {}
     for argument, path, endings in (("out", out, (".html", ".htm")), ("registry", registry, (".yaml", ".yml"))):
-        if path is None:
-            continue
-        with _writing(argument, os.fspath(path)):
-            file = targets[argument] = Path(path)
-            why: str | Message | None = None
-            if file.suffix.lower() not in endings:
-                why = "must end in " + " or ".join(endings)
-            elif not file.parent.is_dir():
-                why = f"{str(file.parent)!r} is not a directory; create it first"
-            elif file.is_dir():
-                why = "is a directory; name a file"
-            elif os.path.realpath(file) in {os.path.realpath(one) for one in read}:
-                why = "is a file that is read; name another file"
-            elif os.path.lexists(file) and not overwrite:
-                why = Message("already exists; pass {overwrite:True} to replace it, or name another file")
-            elif not os.access(file.parent, os.W_OK | os.X_OK):
-                why = f"cannot be written: no write permission for {str(file.parent)!r}"
-            if why is not None:
-                raise ArgumentError(argument, str(file), why)
+        if path is not None:
+            targets[argument] = _writable(argument, path, endings, read, overwrite=overwrite)
     if ledger is not None:
         from ggdp.ledger.charging import require_apart_from_ledger
 
@@ -435,6 +418,35 @@ def report(
         with _writing(argument, str(file)):
             write_together(contents, overwrite=overwrite)
     return found
+
+
+def _writable(
+    argument: str,
+    path: str | os.PathLike[str],
+    endings: tuple[str, ...],
+    read: Iterable[str | os.PathLike[str]],
+    *,
+    overwrite: bool,
+) -> Path:
+    """Return the path of a file to write, refused as an argument where it cannot be written or is one that is read."""
+    with _writing(argument, os.fspath(path)):
+        file = Path(path)
+        why: str | Message | None = None
+        if file.suffix.lower() not in endings:
+            why = "must end in " + " or ".join(endings)
+        elif not file.parent.is_dir():
+            why = f"{str(file.parent)!r} is not a directory; create it first"
+        elif file.is_dir():
+            why = "is a directory; name a file"
+        elif os.path.realpath(file) in {os.path.realpath(one) for one in read}:
+            why = "is a file that is read; name another file"
+        elif os.path.lexists(file) and not overwrite:
+            why = Message("already exists; pass {overwrite:True} to replace it, or name another file")
+        elif not os.access(file.parent, os.W_OK | os.X_OK):
+            why = f"cannot be written: no write permission for {str(file.parent)!r}"
+        if why is not None:
+            raise ArgumentError(argument, str(file), why)
+    return file
 
 
 def _paths(manifests: object) -> tuple[str, ...]:

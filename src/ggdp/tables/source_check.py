@@ -25,7 +25,7 @@ import os
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -538,11 +538,9 @@ def check_table(
     if target is not None and os.path.lexists(target):
         raise ArgumentError("draft_domain", str(target), "already exists; name another file")
     asks_nothing = by is None and not checked_statistics(given.get("statistics", ()))
-    seen: tuple[SeenColumn, ...] = ()
     with headers_in_errors():
         names = all_columns(data, text)
-    if asks_nothing or target is not None:
-        seen = _seen_columns(data, text, names, **opening)
+    seen = _seen_columns(data, text, names, **opening) if asks_nothing or target is not None else ()
     if target is not None:
         write_together({Path(target): draft_of(seen).encode()}, overwrite=False)
     is_declared = given.get("unit") is not None or given.get("unit_is_row")
@@ -561,17 +559,7 @@ def check_table(
             alarms=tuple(alarms),
             seen=seen,
         )
-    # A check has no guarantee, so any goal with a delta will do.
-    if (given.get("unit"), given.get("unit_is_row")) == (ROW, None):
-        given |= {"unit": None, "unit_is_row": True}
-    given |= {"goal": ApproxDP(1.0, 1e-9), "max_cells": None if given.get("unit") is None else 1}
-    try:
-        request = TableRequest(by=by, domain=domain, **given)
-    except ArgumentError as refused:
-        if refused.argument != "by" or checked_statistics(given.get("statistics", ())):
-            raise
-        # What is too large to be listed may still be a sparse table.
-        request = TableRequest(by=by, domain=domain, **given, false_cells=1.0)
+    request = _request_of(by, domain, given)
     epsilon = _validate.positive(epsilon=epsilon)
     declared = {column.name: column for marginal in request.domains for column in marginal}
     read = partial(open_source, columns=request.columns, where=request.filter, text=request.text)
@@ -588,13 +576,7 @@ def check_table(
         rows = columns[0].rows if columns else ranges[0].rows
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains if len(marginal))
         units = None if request.unit is None else _units(source, request.unit, request, marginals, rows, epsilon)
-    unreadable: list[str] = []
-    for column, dated in ((one, declared[one.name].dated) for one in columns):
-        unread = column.unmatched if column.declared != "open" else 0
-        needed = (_TIMES if dated else _NUMBERS) if column.unparsable > unread / 2 else "match no level and no bin"
-        unreadable += _nothing(column.name, column.rows - column.nulls, unread, column.forms, needed)
-    for one in ranges:
-        unreadable += _nothing(one.name, one.rows - one.nulls, one.not_numbers, one.forms, _NUMBERS)
+    unreadable = _unreadable(columns, ranges, {name for name, column in declared.items() if column.dated})
     is_too_large = request.regime == "declared" and request.numbered_cells > MOST_IN_MEMORY
     return TableCheck(
         rows=rows,
@@ -607,6 +589,32 @@ def check_table(
         alarms=tuple(dict.fromkeys([*unreadable, *alarms])),
         seen=seen,
     )
+
+
+def _request_of(by: Any, domain: Any, given: Mapping[str, Any]) -> TableRequest:  # noqa: ANN401 - as the record has it
+    """Return the request that a check is of; a check has no guarantee, so any goal with a delta will do."""
+    given = {**given, "goal": ApproxDP(1.0, 1e-9)}
+    if (given.get("unit"), given.get("unit_is_row")) == (ROW, None):
+        given |= {"unit": None, "unit_is_row": True}
+    given["max_cells"] = None if given.get("unit") is None else 1
+    try:
+        return TableRequest(by=by, domain=domain, **given)
+    except ArgumentError as refused:
+        if refused.argument != "by" or checked_statistics(given.get("statistics", ())):
+            raise
+        # What is too large to be listed may still be a sparse table.
+        return TableRequest(by=by, domain=domain, **given, false_cells=1.0)
+
+
+def _unreadable(columns: Sequence[ColumnCheck], ranges: Sequence[RangeCheck], dated: set[str]) -> Iterator[str]:
+    """Yield the alarms of columns of which nearly nothing would be counted."""
+    for column in columns:
+        unread = column.unmatched if column.declared != "open" else 0
+        unparsable = _TIMES if column.name in dated else _NUMBERS
+        needed = unparsable if column.unparsable > unread / 2 else "match no level and no bin"
+        yield from _nothing(column.name, column.rows - column.nulls, unread, column.forms, needed)
+    for one in ranges:
+        yield from _nothing(one.name, one.rows - one.nulls, one.not_numbers, one.forms, _NUMBERS)
 
 
 def _column(source: TableSource, column: Column) -> ColumnCheck:
