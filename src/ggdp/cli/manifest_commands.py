@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -271,37 +272,24 @@ def compare(
             read = read_table(manifests[0], which)
             one, other = (cell_of(text, read.by) for text in cell)
             found = {name: getattr(read, name)(one, other, level=level) for name in ("ratio", "difference")}
-            if as_json:
-                print_json({name: attrs.asdict(estimate) for name, estimate in found.items()})
-                return
-            rows = [(name, *map(_number, (each.value, each.lower, each.upper))) for name, each in found.items()]
-            print_table(f"{cell[0]} and {cell[1]}", rows, header=("", "value", "lower", "upper"))
-            return
-        if len(manifests) == 2:
-            made = difference(manifests[0], manifests[1], table=which, level=level)
+            rows = [
+                {"of": name} | attrs.asdict(each, filter=lambda part, _: part.name != "level")
+                for name, each in found.items()
+            ]
+        elif len(manifests) == 2:
+            rows = difference(manifests[0], manifests[1], table=which, level=level).to_pylist()
         else:
             of = percent_of_flags({"percent_of": percent_of, "percent": percent})
-            made = read_table(manifests[0], which).shares(of or (), level=level).to_arrow()
+            rows = read_table(manifests[0], which).shares(of or (), level=level).to_arrow().to_pylist()
     except ArgumentError as refused:
         name = {"manifests": "MANIFEST", "of": "percent_of", "base": "cell"}.get(refused.argument, refused.argument)
-        value = refused.value
-        if isinstance(value, dict):
-            value = ",".join(f"{column}={level}" for column, level in value.items()) or "all"
-        raise ArgumentError(name, value, refused.expected) from None
+        raise ArgumentError(name, refused.value, refused.expected) from None
     if as_json:
-        # Dates as text.
-        plain = [
-            {name: one if isinstance(one, int | float | None) else str(one) for name, one in row.items()}
-            for row in made.to_pylist()
-        ]
-        print_json({"level": level, "rows": plain})
+        print_json({"level": level, "rows": json.loads(json.dumps(rows, default=str))})
         return
-    rows = [tuple(map(_number, row.values())) for row in made.to_pylist()]
-    print_table(f"with a probability of {level:g} each", rows, header=tuple(made.column_names))
-
-
-def _number(value: object) -> str:
-    return "" if value is None else f"{value:,.6g}" if isinstance(value, float) else str(value)
+    shown = [tuple(f"{one:,.6g}" if isinstance(one, float) else one for one in row.values()) for row in rows]
+    shown = [tuple("" if one is None else one for one in row) for row in shown]
+    print_table(f"with a probability of {level:g} each", shown, header=tuple(rows[0]))
 
 
 def report(

@@ -7,7 +7,7 @@ rho      the share a / (a + c)
 T(r)     (1 - r) x - r y, which is x - r (x + y)
 I_j      pieces of [0, 1] that cover it
 q_j      least q with P(|(1 - r) X - r Y| <= q for both ends r of I_j) >= level
-m, w     cells of a sum, and the odd length of the blocks of integers that K is rounded to; 1 if few
+w        odd length of the blocks of integers that the noise of a cell is rounded to; 1 up to a scale of 2000
 =======  ==============================================================================================
 
 **Shares.** Claim. If a + c > 0, the interval covers rho with a probability of at least the level, whatever a and c are.
@@ -27,14 +27,10 @@ share in it; the other way round it is one over that. All rise or fall with rho,
 only, a sum of independent noise, which is within its half-width with at least the level.
 
 **Laws.** The law of a sum of noise is the power of a discrete Fourier transform, over so many points that `far` leaves
-less than 1e-15 beyond. Above a scale of 2000, K is rounded to the middles of blocks first. Claim: all m of these
-roundings together are within e = min(m (w - 1) / 2, (w - 1) sqrt(m log(2 / `_MISS`) / 2)), but with a probability of
-`_MISS`. Proof: each is within (w - 1) / 2, they are independent, and their means are 0 by symmetry (Hoeffding 1963,
-Theorem 2). In the same way one part of T is rounded once more, to hundredths of its deviation, and q is raised by all
-that was rounded. Levels are raised by `_SLACK`, above all these probabilities and above the errors of floats.
-
-Where the scale or the number of points is too large, or the level too close to 1 for floats, it is the sum of the
-half-widths that all cells keep together at the level.
+less than 1e-15 beyond. Above a scale of 2000, K is rounded to the middles of blocks of w integers first, and one part
+of T is rounded to hundredths of its deviation; half-widths are raised by all that was rounded, and levels by `_SLACK`,
+above the errors of floats. Where the scale or the number of points is too large, or the level too close to 1 for
+floats, a half-width is the sum of those that all cells keep together at the level.
 """
 
 from __future__ import annotations
@@ -56,7 +52,7 @@ if TYPE_CHECKING:
 # The noise of a sum of cells: its order and scale, and how many cells.
 Part: TypeAlias = tuple[float, float, int]
 
-_MISS, _SLACK, _LEAST_MISS = 1e-10, 1e-9, 1e-6
+_SLACK, _LEAST_MISS = 1e-9, 1e-6
 # Noise beyond scale times this to the power of 1/p has a probability of e^-80.
 _DEPTH = 80.0
 _MOST_SCALE, _MOST_POINTS, _BLOCKS = 2.0**16, 1 << 25, 1000.0
@@ -83,7 +79,7 @@ class SumLaw(NamedTuple):
 
     masses: Floats  # P(S = j step) for j = 0, 1, ...; as much for -j
     step: int
-    rounding: float  # how far S is from the noise, at most, but with a probability of `_MISS`
+    rounding: int  # how far S is from the noise, at most
     deviation: float
 
 
@@ -113,7 +109,6 @@ def far(order: float, scale: float, weights: NDArray[np.float64], cells: int, mi
 @lru_cache(maxsize=8)
 def sum_law(parts: tuple[Part, ...]) -> SumLaw | None:
     """Return the law of a sum of noise; None if it has too many points."""
-    cells = sum(count for _, _, count in parts)
     if max(scale for _, scale, _ in parts) > _MOST_SCALE:
         return None
     step = 2 * int(min(scale for _, scale, _ in parts) / (2.0 * _BLOCKS)) + 1
@@ -138,22 +133,21 @@ def sum_law(parts: tuple[Part, ...]) -> SumLaw | None:
     masses = np.maximum(np.fft.irfft(spectrum, size)[: reach + 1], 0.0)
     places = np.arange(reach + 1, dtype=np.float64) * step
     deviation = math.sqrt(2.0 * float(np.sum(masses * np.square(places))))
-    each = (step - 1) / 2.0
-    rounding = min(cells * each, 2.0 * each * math.sqrt(cells * math.log(2.0 / _MISS) / 2.0))
-    return SumLaw(masses, step, rounding, deviation)
+    return SumLaw(masses, step, sum(count for _, _, count in parts) * (step // 2), deviation)
 
 
 def sum_half_width(parts: tuple[Part, ...], level: float) -> int:
     """Return an h with P(|S| <= h) >= level for a sum S of independent noise.
 
-    It is the least one, up to the rounding of floats, which is upwards, and up to 0.3 % above a scale of 2000.
+    It is the least one, up to the rounding of floats, which is upwards; of few cells above a scale of 2000 it is 0.1 %
+    more.
     """
     law = sum_law(parts) if 1.0 - checked_level(level) >= _LEAST_MISS else None
     if law is None:
         cells = sum(count for _, _, count in parts)
         return sum(count * simultaneous_half_width(order, scale, level, cells) for order, scale, count in parts)
     within = 2.0 * np.cumsum(law.masses) - law.masses[0]
-    return int(np.searchsorted(within, level + _SLACK) * law.step + law.rounding)
+    return int(np.searchsorted(within, level + _SLACK)) * law.step + law.rounding
 
 
 @lru_cache(maxsize=64)

@@ -97,6 +97,7 @@ def require_size(request: TableRequest, out: Path | None, *, has_executors: bool
     """Return whether executors draw the noise; raise if there are too many cells. It depends on no data."""
     is_large = request.cells is not None and request.numbered_cells > MOST_ON_DRIVER
     is_one_table_of_counts = len(request.by) == 1 and request.total is None and not request.statistics
+    is_one_table_of_counts &= request.percent_of is None
     on_executors = has_executors and out is not None and is_large and is_one_table_of_counts
     if on_executors and out is not None and out.suffix.lower() != ".parquet":
         raise ArgumentError("out", str(out), "must end in .parquet: Spark writes a table of this size as a directory")

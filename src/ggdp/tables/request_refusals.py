@@ -20,8 +20,6 @@ from ggdp.tables.statistics.statistic import published_names
 MOST_ON_EXECUTORS = 10**10
 # Decimal digits of statistics.
 MOST_DIGITS = 15
-# Up to this many cells are shown in percent.
-MOST_SHARES = 1_000_000
 # More could not be distinguished in 64-bit noise.
 MOST_ROWS = 10**12
 # What is wrong with a request: the argument, its value, and what is expected of it.
@@ -165,17 +163,14 @@ def _refused_shares(request: TableRequest) -> _Refusals:
     elif request.regime != "declared":
         words = "needs every cell of a total: declare the levels, and leave {false_cells} out; small counts are missing"
         yield "percent_of", shown, Message(words)
-    elif (request.cells or 0) > MOST_SHARES:
-        yield "percent_of", shown, f"is for tables of at most {MOST_SHARES:,} cells"
     for names in request.by:
         if not {*of} < {*names}:
             words = (
                 "must be some, and not all, of the columns of {by} of each table: else each count is all of its total"
             )
             yield "percent_of", shown, Message(words)
-        for name in names:
-            if name in (PERCENT, f"{PERCENT}_lower", f"{PERCENT}_upper"):
-                yield "by", name, "is the name of a published column; rename it in the source"
+        if clash := {*names} & {PERCENT, f"{PERCENT}_lower", f"{PERCENT}_upper"}:
+            yield "by", min(clash), "is the name of a published column; rename it in the source"
 
 
 def _refused_statistics(request: TableRequest) -> _Refusals:

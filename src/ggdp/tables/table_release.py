@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from ggdp.privacy import Guarantee
     from ggdp.proofs.losses import CountedLoss
     from ggdp.releases import Release
-    from ggdp.releases.error_law import Ends
     from ggdp.tables.table_plan import TablePlan
 
 
@@ -196,7 +195,6 @@ class Table(ArrowViews):
         -----
         A percentage is null where the noisy total is 0 or less, or the interval reaches from 0 to 100.
         """
-        order, scale = self._noise_of_counts("shares")
         names = [of] if isinstance(of, str) else list(of)
         if any(name not in self.by for name in names) or {*names} == {*self.by}:
             expected = f"must be some of the columns, and not all of them: {', '.join(self.by)}"
@@ -206,26 +204,15 @@ class Table(ArrowViews):
             codes = self.keys.column(self.by.index(name)).combine_chunks().dictionary_encode().indices
             _, group = np.unique(group * len(self) + codes.to_numpy(), return_inverse=True)
         sizes, x = np.bincount(group)[group], self.noisy_count.astype(np.float64)
-        is_public = self.total is not None and not names
-        total = np.full(x.shape, float(self.total or 0)) if is_public else np.bincount(group, weights=x)[group]
-        known = total > 0.0
-        divisor = np.where(known, total, 1.0)
-        lower, upper = np.zeros(x.shape), np.ones(x.shape)
-        for size in np.unique(sizes):
-            here, part = sizes == size, (order, scale, 1)
-            if is_public:
-                lower, upper = _parts_of(x, sum_half_width((part,), level), divisor)
-            elif size == 1:
-                lower[here] = 1.0
-            else:
-                rest = (order, scale, int(size) - 1)
-                lower[here], upper[here] = share_ends(x[here], (total - x)[here], part, rest, level)
-        value = np.clip((self.count if is_public else x) / divisor, 0.0, 1.0)
-        lower, upper = np.where(known, np.minimum(lower, value), 0.0), np.where(known, np.maximum(upper, value), 1.0)
-        value = np.where(known & ((lower > 0.0) | (upper < 1.0)), value, np.nan)
-        found = PublishedStatistic(PERCENT, *(100.0 * end for end in (value, lower, upper)))
-        found = found if self.digits is None else rounded_outwards(found, self.digits)
-        return replace(self, statistics=(*(one for one in self.statistics if one.name != PERCENT), found))
+        rest, found = np.bincount(group, weights=x)[group] - x, np.empty((3, len(self)))
+        for size in np.unique(sizes).tolist():
+            here = sizes == size
+            # A count that was adjusted to a public total adds up to it.
+            values = None if names or self.total is None else self.count[here]
+            found[:, here] = self._parts(x[here], rest[here], 1, size - 1, level, is_all=not names, values=values)
+        percent = PublishedStatistic(PERCENT, *(100.0 * found))
+        percent = percent if self.digits is None else rounded_outwards(percent, self.digits)
+        return replace(self, statistics=(*(one for one in self.statistics if one.name != PERCENT), percent))
 
     def ratio(self, cell: Mapping[str, object], base: Mapping[str, object], *, level: float = LEVEL) -> Estimate:
         """Return the count of a cell divided by that of another, with an interval.
@@ -239,56 +226,70 @@ class Table(ArrowViews):
             Probability with which the interval covers.
         """
         one, other = self._sums(cell, base)
-        order, scale = self._noise_of_counts("ratio")
         is_apart, is_part = not np.any(one & other), bool(np.all(one <= other))
         if not (is_apart or is_part or np.all(other <= one)):
-            raise ArgumentError("base", dict(base), "overlaps the cell: name one without a common part, or a whole")
+            raise ArgumentError("base", _words(base), "overlaps the cell: name one without a common part, or a whole")
         # The share of one of them in both together, or in the larger one, of which the rest is the other part.
-        small, rest = (one, other & ~one) if is_apart or is_part else (other, one & ~other)
-        x, y = (float(self.noisy_count[where].sum()) for where in (small, rest))
-        first, second = ((order, scale, int(where.sum())) for where in (small, rest))
-        if self.total is not None and np.all(small | rest):
-            if second[2] < first[2]:
-                # The rest says more about it, since it has the noise of fewer cells.
-                first, x = second, self.total - y
-            y = self.total - x
-            ends = _parts_of(np.array([x]), sum_half_width((first,), level), max(x + y, 1.0))
-        else:
-            ends = share_ends(np.array([x]), np.array([y]), first, second, level)
-        lower, upper = (float(end[0]) for end in ends)
-        known = x + y > 0.0 and (lower > 0.0 or upper < 1.0)
-        value = min(max(x / (x + y), lower), upper) if known else math.nan
+        parts = (one, other & ~one) if is_apart or is_part else (other, one & ~other)
+        x, y = (np.array([float(sum(self.noisy_count[where].tolist()))]) for where in parts)
+        first, second = (int(where.sum()) for where in parts)
+        shares = self._parts(x, y, first, second, level, is_all=bool(np.all(one | other)))[:, 0].tolist()
         if is_apart:
-            value, lower, upper = (
-                share / (1.0 - share) if share != 1.0 else math.inf for share in (value, lower, upper)
-            )
+            shares = [share / (1.0 - share) if share != 1.0 else math.inf for share in shares]
         elif not is_part:
-            value, lower, upper = (1.0 / share if share else math.inf for share in (value, upper, lower))
-        found = [end if math.isfinite(end) else None for end in (value, lower, upper)]
-        return Estimate(found[0], found[1], found[2], level)
+            shares = [1.0 / share if share else math.inf for share in (shares[0], shares[2], shares[1])]
+        value, lower, upper = (end if math.isfinite(end) else None for end in shares)
+        return Estimate(value, lower, upper, level)
 
     def difference(self, cell: Mapping[str, object], base: Mapping[str, object], *, level: float = LEVEL) -> Estimate:
-        """Return the count of a cell minus that of another, with an interval; they may overlap.
-
-        The parameters are those of `ratio`.
-        """
+        """Return the count of a cell minus that of another, with an interval; they may overlap, else as `ratio`."""
         one, other = self._sums(cell, base)
-        order, scale = self._noise_of_counts("difference")
         value, noisy = 0, np.zeros(len(self), dtype=bool)
         for sign, where in ((1, one), (-1, other)):
             if self.total is not None and np.all(where):
                 # It has no noise.
                 value += sign * self.total
             else:
-                value, noisy = value + sign * int(self.noisy_count[where].sum()), noisy ^ where
-        half = sum_half_width(((order, scale, int(noisy.sum())),), level)
+                value, noisy = value + sign * sum(self.noisy_count[where].tolist()), noisy ^ where
+        half = sum_half_width(((*self._law, int(noisy.sum())),), level)
         return Estimate(value, value - half, value + half, level)
 
-    def _noise_of_counts(self, what: str) -> tuple[float, float]:
+    @property
+    def _law(self) -> tuple[float, float]:
         if self.noise is None:
-            expected = "needs a table of counts alone that shows every cell: declared levels, without statistics"
-            raise ArgumentError(what, " x ".join(self.by) or "all rows", expected)
+            expected = "does not show every cell, or has statistics: only counts of declared levels are compared"
+            raise ArgumentError("table", " x ".join(self.by) or "all rows", expected)
         return self.noise
+
+    def _parts(
+        self,
+        x: NDArray[np.float64],
+        y: NDArray[np.float64],
+        first: int,
+        second: int,
+        level: float,
+        *,
+        is_all: bool,
+        values: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.float64]:
+        """Return shares of sums x, of so many cells, in x + y, with the ends of their intervals; NaN if unknown."""
+        law, total = self._law, x + y
+        if self.total is not None and is_all:
+            if second < first:
+                # The rest says more, since it has the noise of fewer cells.
+                first, x = second, self.total - y
+            total, half = np.full(x.shape, float(self.total)), sum_half_width(((*law, first),), level)
+            divisor = np.maximum(total, 1.0)
+            lower, upper = ((x + sign * half) / divisor * (1.0 + sign * 2.0**-50) for sign in (-1.0, 1.0))
+        elif second == 0:
+            lower, upper = np.ones(x.shape), np.ones(x.shape)
+        else:
+            lower, upper = share_ends(x, y, (*law, first), (*law, second), level)
+        known = total > 0.0
+        value = np.clip((x if values is None else values) / np.where(known, total, 1.0), 0.0, 1.0)
+        lower = np.where(known, np.clip(lower, 0.0, value), 0.0)
+        upper = np.where(known, np.clip(upper, value, 1.0), 1.0)
+        return np.stack([np.where(known & ((lower > 0.0) | (upper < 1.0)), value, np.nan), lower, upper])
 
     def _sums(self, *cells: Mapping[str, object]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the rows that two cells are the sums of."""
@@ -298,33 +299,30 @@ class Table(ArrowViews):
             for name, level in cell.items():
                 if name not in self.by:
                     raise ArgumentError(argument, name, f"is not one of the columns: {', '.join(self.by)}")
+                texts = [_text(key) for key in self.keys.column(self.by.index(name)).to_pylist()]
                 column = self.domain[name]
                 declared = dict(zip(map(_text, column.levels or ()), map(_text, column.labels or ()), strict=False))
-                texts = [_text(key) for key in self.keys.column(self.by.index(name)).to_pylist()]
                 wanted = text if (text := _text(level)) in texts else declared.get(text)
                 if wanted not in texts:
-                    raise ArgumentError(
-                        argument, level, f"is not a level of {name!r}: {', '.join(dict.fromkeys(texts))}"
-                    )
+                    said = f"is not a level of {name!r}: {', '.join(dict.fromkeys(texts))}"
+                    raise ArgumentError(argument, level, said)
                 where &= np.array([text == wanted for text in texts])
             if not where.any():
-                raise ArgumentError(argument, dict(cell), "cannot occur: it was declared to be impossible")
+                raise ArgumentError(argument, _words(cell), "cannot occur: it was declared to be impossible")
             found.append(where)
         one, other = found
         if np.array_equal(one, other):
-            raise ArgumentError("base", dict(cells[1]), "is the cell itself; name another one")
+            raise ArgumentError("base", _words(cells[1]), "is the cell itself; name another one")
         return one, other
+
+
+def _words(cell: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={_text(level)}" for name, level in cell.items()) or "all cells"
 
 
 def _text(level: object) -> str:
     """Return a level as it is written to files."""
     return str(level).lower() if isinstance(level, bool) else str(level)
-
-
-def _parts_of(x: NDArray[np.float64], half: int, total: Any) -> Ends:  # noqa: ANN401 - one total, or one for each
-    """Return the ends of intervals of shares of public totals, rounded outwards."""
-    lower, upper = (np.clip((x + sign * half) / total * (1.0 + sign * 2.0**-50), 0.0, 1.0) for sign in (-1.0, 1.0))
-    return lower, upper
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
