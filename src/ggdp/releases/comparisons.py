@@ -5,20 +5,22 @@ x, y     sums of the noisy counts of two sets of cells without a common cell; a 
 X, Y     their noise, x - a and y - c: sums of independent integer noise of known orders and scales
 rho      the share a / (a + c)
 T(r)     (1 - r) x - r y, which is x - r (x + y)
-I_j      pieces of [0, 1] that cover it
-q_j      least q with P(|(1 - r) X - r Y| <= q for both ends r of I_j) >= level
+u, v     weights of the two parts, on an arc where each part is in units of its deviation; r = v / (u + v)
+q_j      least q with P(|u X - v Y| <= q for both ends of piece j of the arc) >= level
 w        odd length of the blocks of integers that the noise of a cell is rounded to; 1 up to a scale of 2000
 =======  ==============================================================================================
 
 **Shares.** Claim. If a + c > 0, the interval covers rho with a probability of at least the level, whatever a and c are.
-Proof (Fieller 1954). Since (1 - rho) a = rho c, T(rho) = (1 - rho) X - rho Y. Let I_j be the piece that rho is in. As
-the absolute value of a linear function of r is convex, |T(rho)| is at most the larger of the two at the ends of I_j, so
-|T(rho)| <= q_j with at least the level. The interval contains every r in any I_j with |T(r)| <= q_j. It may contain
-more: the hull is taken, and where x + y <= 0, or no r has this property, other r's; more points never cover less.
+Proof (Fieller 1954). Since (1 - rho) a = rho c, T(rho) = (1 - rho) X - rho Y. Let rho be in piece j. A point (u, v) of
+its chord has the ratio of 1 - rho to rho, so T(rho) = (u X - v Y) / (u + v), and as the absolute value of a linear
+function is convex, |u X - v Y| is at most the larger of those at the ends of the chord. So |T(rho)| <= q_j / (u + v)
+with at least the level. The interval contains every r in any piece with this property. It may contain more: the hull
+is taken, and where x + y <= 0, or no r has the property, other r's; more points never cover less. On a chord
+1 / (u + v) is a linear function of r, so both sides are linear, and the ends of the interval are roots of these.
 
 A share is null where x + y <= 0 or its interval is all of [0, 1]: the counts say nothing. With a + c = 0 there is no
 share, and nothing to cover. Where rho is 0 or 1 misses on one side are impossible, so half as many are left. The pieces
-are short in the angle between the deviations of the two parts of T, where they raise q by about 0.3 %.
+raise q by about 0.3 %.
 
 **Ratios.** Of cells without a common one a / c = rho / (1 - rho). Of a cell to one that it is part of, the ratio is the
 share in it; the other way round it is one over that. All rise or fall with rho, so the ends of its interval are theirs.
@@ -57,8 +59,8 @@ _SLACK, _LEAST_MISS = 1e-9, 1e-6
 _DEPTH = 80.0
 _MOST_SCALE, _MOST_POINTS, _BLOCKS = 2.0**16, 1 << 25, 1000.0
 _PIECES, _FINE, _STEPS, _AT_ONCE = 128, 100.0, 13, 1 << 12
-# Above the errors of floats, in parts of a half-width and of an end.
-_MARGIN, _ULPS = 1e-9, 2.0**-50
+# Above the errors of floats: of a half-width, in parts of it, and of a share.
+_MARGIN, _MARGIN_OF_ENDS = 1e-9, 2.0**-50
 
 
 @frozen
@@ -152,19 +154,24 @@ def sum_half_width(parts: tuple[Part, ...], level: float) -> int:
 
 @lru_cache(maxsize=64)
 def share_half_widths(first: Part, second: Part, level: float) -> tuple[Floats, Floats]:
-    """Return the ends of the pieces I_j, from 0 to 1, and a q_j for each."""
+    """Return the r of the ends of each piece, and q_j / (u + v) there: a row for each piece, with its two ends."""
     x, y = (sum_law((part,)) if 1.0 - checked_level(level) >= _LEAST_MISS else None for part in (first, second))
     angles = np.linspace(0.0, math.pi / 2.0, _PIECES + 1)
-    deviations = (1.0, 1.0) if x is None or y is None else (max(x.deviation, 1e-9), max(y.deviation, 1e-9))
-    parts = np.cos(angles) / deviations[0], np.sin(angles) / deviations[1]
-    edges = parts[1] / (parts[0] + parts[1])
-    edges[0], edges[-1] = 0.0, 1.0
-    left, right = edges[:-1, None], edges[1:, None]
+    u = np.cos(angles) / (1.0 if x is None else max(x.deviation, 1e-9))
+    v = np.sin(angles) / (1.0 if y is None else max(y.deviation, 1e-9))
+    u[-1] = 0.0
     # Each part misses half as often as both may: this is always enough.
     half = (1.0 + level) / 2.0
-    high = (1.0 - left) * sum_half_width((first,), half) + right * sum_half_width((second,), half)
-    if x is None or y is None:
-        return edges, high[:, 0] * (1.0 + _MARGIN)
+    high = u[:-1, None] * sum_half_width((first,), half) + v[1:, None] * sum_half_width((second,), half)
+    if x is not None and y is not None:
+        high = _least(x, y, u[:, None], v[:, None], level, high)
+    pieces = np.stack([np.arange(_PIECES), np.arange(1, _PIECES + 1)], axis=1)
+    total = (u + v)[pieces]
+    return v[pieces] / total, high * (1.0 + _MARGIN) / total
+
+
+def _least(x: SumLaw, y: SumLaw, u: Floats, v: Floats, level: float, high: Floats) -> Floats:
+    """Return q_j of each piece, from numbers that are enough."""
     # The first part in coarser blocks, only from 0 up, and without its last 1e-11.
     factor = 2 * int(x.deviation / (2.0 * _FINE * x.step)) + 1
     blocks = -(-x.masses.size // factor) + 1
@@ -179,10 +186,10 @@ def share_half_widths(first: Part, second: Part, level: float) -> tuple[Floats, 
 
     def passes(q: Floats) -> NDArray[np.bool_]:
         least, most = -math.inf, math.inf
-        for end in (left, right):
-            scale = np.maximum(end, 1e-290) * y.step
-            least = np.maximum(least, ((1.0 - end) * places - q) / scale)
-            most = np.minimum(most, ((1.0 - end) * places + q) / scale)
+        for end in (slice(None, -1), slice(1, None)):
+            scale = np.maximum(v[end], 1e-290) * y.step
+            least = np.maximum(least, (u[end] * places - q) / scale)
+            most = np.minimum(most, (u[end] * places + q) / scale)
         first = np.clip(np.ceil(least), -middle, middle + 1).astype(np.intp)
         last = np.clip(np.floor(most), -middle - 1, middle).astype(np.intp)
         inside = np.maximum(below[last + middle + 1] - below[first + middle], 0.0) @ masses
@@ -193,24 +200,26 @@ def share_half_widths(first: Part, second: Part, level: float) -> tuple[Floats, 
         q = (low + high) / 2.0
         found = passes(q)
         low, high = np.where(found, low, q), np.where(found, q, high)
-    rounding = (1.0 - left) * (x.rounding + (factor - 1) / 2.0 * x.step) + right * y.rounding
-    return edges, (high + rounding)[:, 0] * (1.0 + _MARGIN)
+    return high + u[:-1] * (x.rounding + factor // 2 * x.step) + v[1:] * y.rounding
 
 
 def share_ends(x: Floats, y: Floats, first: Part, second: Part, level: float) -> tuple[Floats, Floats]:
     """Return the ends of intervals of shares, for noisy counts x and y; 0 and 1 where nothing is known."""
-    edges, q = share_half_widths(first, second, level)
+    edges, half = share_half_widths(first, second, level)
     lower, upper = np.zeros(x.shape), np.ones(x.shape)
     for start in range(0, x.size, _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
-        counted = (x + y)[part, None] > 0.0
-        one, total = x[part, None], np.where(counted, (x + y)[part, None], 1.0)
-        least, most = (one - q) / total, (one + q) / total
-        least = np.where(least <= edges[1:], np.maximum(least, edges[:-1]), math.inf).min(axis=1)
-        most = np.where(most >= edges[:-1], np.minimum(most, edges[1:]), -math.inf).max(axis=1)
-        # Where no share is left, the nearest one, and an interval as wide as the noise.
-        least = np.where(least > 1.0, 1.0 - q[-1] / total[:, 0], least)
-        most = np.where(most < 0.0, q[0] / total[:, 0], most)
-        lower[part] = np.where(counted[:, 0], np.clip(least * (1.0 - _ULPS), 0.0, 1.0), 0.0)
-        upper[part] = np.where(counted[:, 0], np.clip(most * (1.0 + _ULPS), 0.0, 1.0), 1.0)
+        counted = (x + y)[part] > 0.0
+        total = np.where(counted, (x + y)[part], 1.0)
+        ends = []
+        # From below; and from above, as in a mirror.
+        for one, places, reach in ((x, edges, half), (y, 1.0 - edges[::-1, ::-1], half[::-1, ::-1])):
+            off = one[part, None, None] - places * total[:, None, None] - reach
+            near, far_off = off[..., 0], off[..., 1]
+            root = places[:, 0] + (places[:, 1] - places[:, 0]) * near / np.where(near > far_off, near - far_off, 1.0)
+            root = np.where(near <= 0.0, places[:, 0], np.where(far_off <= 0.0, root, math.inf)).min(axis=1)
+            # Where no share is left, the nearest one, and an interval as wide as the noise.
+            ends.append(np.where(root > 1.0, 1.0 - reach[-1, 1] / total, root) - _MARGIN_OF_ENDS)
+        lower[part] = np.where(counted, np.clip(ends[0], 0.0, 1.0), 0.0)
+        upper[part] = np.where(counted, np.clip(1.0 - ends[1], 0.0, 1.0), 1.0)
     return lower, upper

@@ -293,6 +293,7 @@ class Table(ArrowViews):
 
     def _sums(self, *cells: Mapping[str, object]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the rows that two cells are the sums of."""
+        self._law  # noqa: B018 - raises where cells are left out
         found = []
         for argument, cell in zip(("cell", "base"), cells, strict=True):
             where = np.ones(len(self), dtype=bool)
