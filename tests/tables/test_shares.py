@@ -26,7 +26,7 @@ TOTAL = {"neighbours": "replace-one", "total": len(ROWS)}
 
 
 def released(**given):
-    return ggdp.release_table(PEOPLE, **ASKED | given, source=ggdp.SeededSource(seed=5))
+    return ggdp.release_table(PEOPLE, **ASKED | given, source=ggdp.SeededSource(seed=8))
 
 
 def sums(table, of, values):
