@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 
     from ggdp.domain.table_domain import Domain
     from ggdp.ledger.charging import PendingCharge
+    from ggdp.noise.generalized_gaussian import Floats
     from ggdp.privacy import Guarantee
     from ggdp.proofs.losses import CountedLoss
     from ggdp.releases import Release
@@ -208,7 +209,7 @@ class Table(ArrowViews):
         for size in np.unique(sizes).tolist():
             here = sizes == size
             # A count that was adjusted to a public total adds up to it.
-            values = None if names or self.total is None else self.count[here]
+            values = None if names or self.total is None else self.count[here].astype(np.float64)
             found[:, here] = self._parts(x[here], rest[here], 1, size - 1, level, is_all=not names, values=values)
         percent = PublishedStatistic(PERCENT, *(100.0 * found))
         percent = percent if self.digits is None else rounded_outwards(percent, self.digits)
@@ -262,16 +263,8 @@ class Table(ArrowViews):
         return self.noise
 
     def _parts(
-        self,
-        x: NDArray[np.float64],
-        y: NDArray[np.float64],
-        first: int,
-        second: int,
-        level: float,
-        *,
-        is_all: bool,
-        values: NDArray[np.int64] | None = None,
-    ) -> NDArray[np.float64]:
+        self, x: Floats, y: Floats, first: int, second: int, level: float, *, is_all: bool, values: Floats | None = None
+    ) -> Floats:
         """Return shares of sums x, of so many cells, in x + y, with the ends of their intervals; NaN if unknown."""
         law, total = self._law, x + y
         if self.total is not None and is_all:
