@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from ggdp.releases import Release as Release
     from ggdp.reports import Report as Report
     from ggdp.reports import difference as difference
+    from ggdp.reports import read_table as read_table
     from ggdp.reports import report as report
     from ggdp.tables import Column as Column
     from ggdp.tables import Domain as Domain
@@ -96,7 +97,7 @@ _MODULES = {
     "ggdp.privacy.grid": "Grid",
     "ggdp.proofs.certificate": "Certificate verify",
     "ggdp.releases": "Release",
-    "ggdp.reports": "Report difference report",
+    "ggdp.reports": "Report difference read_table report",
     "ggdp.tables": (
         "Column Domain RangePlan RangeRelease Study TablePlan TableRelease check_table plan_range plan_table "
         "private_range release_table"

@@ -92,6 +92,7 @@ REGIMES = {
         PURE,
         {"domain": ggdp.Domain(DOMAIN, impossible=[{"sex": "m", "ward": "births"}])},
     ),
+    "percentages": (["sex", "ward"], PURE, {"percent_of": "sex", "nonnegative": True}),
     "order 1.5": (["sex", "age"], APPROX, {**UNITS, "order": 1.5}),
 }
 

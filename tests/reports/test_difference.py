@@ -9,7 +9,8 @@ import pytest
 import ggdp
 from ggdp.errors import ArgumentError
 from ggdp.noise import IntegerGeneralizedGaussian
-from ggdp.releases.error_law import difference_half_width, noise_half_width
+from ggdp.releases.comparisons import sum_half_width
+from ggdp.releases.error_law import simultaneous_half_width
 
 DOMAIN = {"ward": ["a", "b"]}
 LAWS = [((1.0, 1.0), (1.0, 1.0)), ((2.0, 10.0), (2.0, 10.0)), ((1.0, 2.0), (3.0, 7.5)), ((1.0, 0.1), (1.5, 4.0))]
@@ -33,17 +34,16 @@ def within(first, second, h):
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize(("first", "second"), LAWS)
 def test_the_half_width_of_a_difference_is_the_least_that_covers(first, second, level):
-    h = difference_half_width(first, second, level)
+    h = sum_half_width(((*first, 1), (*second, 1)), level)
     assert within(first, second, h) >= level
     assert within(first, second, h - 1) < level
-    assert difference_half_width(second, first, level) == h
+    assert sum_half_width(((*second, 1), (*first, 1)), level) == h
 
 
 @pytest.mark.parametrize(("law", "level"), [((1.0, 1e6), 0.95), ((2.0, 3.0), 1.0 - 1e-12)])
 def test_where_the_law_is_not_computed_both_half_widths_are_added(law, level):
-    h = difference_half_width(law, law, level)
-    assert h == 2 * noise_half_width(*law, 1.0 - (1.0 - level) / 2.0)
-    assert h >= noise_half_width(*law, level)
+    h = sum_half_width(((*law, 1), (*law, 1)), level)
+    assert h == 2 * simultaneous_half_width(*law, level, 2)
 
 
 def test_a_difference_is_that_of_the_published_noisy_counts(tmp_path, monkeypatch):
@@ -55,9 +55,8 @@ def test_a_difference_is_that_of_the_published_noisy_counts(tmp_path, monkeypatc
     change = second.tables[0].noisy_count - first.tables[0].noisy_count
     assert found["ward"].to_pylist() == ["a", "b"]
     assert found["difference"].to_pylist() == change.tolist()
-    half = difference_half_width(
-        (first.plan.mechanism.order, first.plan.mechanism.scale), (2.0, second.plan.mechanism.scale), 0.95
-    )
+    laws = (first.plan.mechanism.order, first.plan.mechanism.scale), (2.0, second.plan.mechanism.scale)
+    half = sum_half_width(tuple((*law, 1) for law in laws), 0.95)
     assert found["upper"].to_pylist() == (change + half).tolist()
     assert found["lower"].to_pylist() == (change - half).tolist()
 

@@ -48,6 +48,7 @@ COMPARISONS: dict[str, int] = {
     "simulated reals": 4 * 6 * 2,
     "selection": 3 * 3 * 2,
     "intervals": 2 * 5,
+    "intervals of shares": 2 * 3,
     "intervals of quantiles": 2 * 5,
     "intervals of quantiles by halves": 2 * 10 * 2,
     "positions of quantiles": 2 * 3 * 2,

@@ -18,7 +18,7 @@ from ggdp.cli import INTERRUPTED
 from ggdp.cli.demo import demo
 from ggdp.cli.explore import explore
 from ggdp.cli.ledger_commands import ledger
-from ggdp.cli.manifest_commands import account, report, verify
+from ggdp.cli.manifest_commands import account, compare, report, verify
 from ggdp.cli.noise_commands import belief, calibrate, plan
 from ggdp.cli.output import example, print_json, printable, say
 from ggdp.cli.table_commands import UsageError, check, private_range, release
@@ -93,6 +93,12 @@ app.command(epilog=example("ggdp calibrate --order 3 --epsilon 1 --delta 1e-6"))
 app.command(
     epilog=example("ggdp check docs/examples/workers.csv --by smoking \\", "    --domain docs/examples/workers.toml")
 )(check)
+app.command(
+    epilog=example(
+        "ggdp compare january.manifest.json february.manifest.json",
+        "ggdp compare january.manifest.json --cell smoking=yes --cell smoking=no",
+    )
+)(compare)
 app.command(epilog=example("ggdp demo --out demo-output"))(demo)
 app.command(epilog=example("ggdp explore docs/examples/visits.csv --port 8000 --no-browser"))(explore)
 app.command(epilog=example("ggdp plan --plus-minus 10 --delta 1e-6 --support integer"))(plan)

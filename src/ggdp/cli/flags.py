@@ -267,11 +267,16 @@ def _named(flag: str, text: str, by: set[str]) -> tuple[str, str]:
     cuts = [place for place, sign in enumerate(text) if sign == "="]
     cut = next((place for place in reversed(cuts) if text[:place] in by), cuts[0] if cuts else 0)
     if not cut:
-        example = {"bins": "COL=0,18,65", "labels": "COL=LABEL1,LABEL2"}.get(flag, "COL=V1,V2")
+        example = {"bins": "COL=0,18,65", "labels": "COL=LABEL1,LABEL2", "cell": "COL=LEVEL"}.get(flag, "COL=V1,V2")
         example = "COL=LABEL" if flag in ("other", "missing") else example
         raise ArgumentError(flag, text, f"must be a column, '=' and its values: {example}")
     name = text[:cut] if text[:cut] in by else text[:cut].strip()
     return name, text[cut + 1 :]
+
+
+def cell_of(text: str, by: Sequence[str]) -> dict[str, str]:
+    """Return a cell of a table, ward=eyes,sex=f; or the sum of all cells."""
+    return {} if text == "all" else dict(_named("cell", item, set(by)) for item in _listed("cell", text, text))
 
 
 def _levels(text: str, values: str, kind: str) -> list[str] | list[int]:
@@ -356,6 +361,15 @@ def _weights(given: Mapping[str, Any]) -> dict[str, float] | None:
     return found or None
 
 
+def percent_of_flags(given: Mapping[str, Any]) -> list[str] | None:
+    """Return the columns of the totals that percentages are of; none of them for the total of all cells."""
+    if (text := given["percent_of"]) is None:
+        return [] if given["percent"] else None
+    if given["percent"]:
+        raise ArgumentError("percent_of", text, Message("does not go with {percent}: which is of all cells"))
+    return _listed("percent_of", text, text)
+
+
 @contextmanager
 def shown_as_typed(flag: str, text: str) -> Iterator[None]:
     """Make errors show a flag with its value as it is typed."""
@@ -383,6 +397,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "domain": domain_of,
     "order": _order,
     "weights": _weights,
+    "percent_of": percent_of_flags,
     # On the command line "row" is a column.
     "unit_is_row": lambda given: given["unit_is_row"] or (False if given["unit"] == ROW else None),
     "delimiter": lambda given: {"\\t": "\t", "tab": "\t"}.get(given["delimiter"] or "", given["delimiter"]),

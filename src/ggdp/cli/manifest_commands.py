@@ -3,6 +3,7 @@
 ================  ====================================================================================
 ``ggdp verify``   prove certificates again; check manifests against themselves, their files, signatures
 ``ggdp account``  compute the total of what was published
+``ggdp compare``  percentages, and ratios and differences of counts, with intervals
 ``ggdp report``   write the sign-off report and an entry for the registry of deployments
 ================  ====================================================================================
 """
@@ -10,17 +11,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import attrs
 import typer
 
 from ggdp import _validate
 from ggdp._files import MOST_JSON, parsed_json, read_file
 from ggdp._rounding import rounded_text, rounded_up_text
-from ggdp.cli.flags import mention_flag, shown_as_typed
+from ggdp.cli.flags import cell_of, mention_flag, percent_of_flags, shown_as_typed
 from ggdp.cli.output import AsJson, print_json, print_table, printable, say
 from ggdp.errors import ArgumentError, GgdpError, Message
 from ggdp.signatures import Signature, checked_signature, read_signers
@@ -233,6 +236,60 @@ def account(
     )
     say(note)
     note_unknown_keys(part.signature for part in total.parts)
+
+
+def compare(
+    manifests: Annotated[
+        list[Path], typer.Argument(metavar="MANIFEST", help="The manifest of a release, or of an earlier and a later.")
+    ],
+    cell: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL=LEVEL[,...]", help="A cell, or a sum of cells; give two. 'all' is the sum of all."),
+    ] = None,
+    percent_of: Annotated[
+        str | None, typer.Option(metavar="COL[,COL...]", help="Counts in percent of the total of these levels.")
+    ] = None,
+    percent: Annotated[bool, typer.Option("--percent", help="Counts in percent of the total of all cells.")] = False,
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="One of several tables: its file without the ending.")
+    ] = None,
+    level: Annotated[float, typer.Option(help="Probability with which each interval covers.")] = 0.95,
+    as_json: AsJson = False,
+) -> None:
+    """Compare published counts, with intervals.
+
+    Two manifests: how much each count changed. One with two cells: their ratio and difference. One with --percent-of:
+    percentages. It reads the published files and costs nothing.
+    """
+    asked = [len(manifests) == 2, bool(cell), percent_of is not None, percent]
+    if len(manifests) > 2 or sum(asked) != 1 or (cell and len(cell) != 2):
+        raise typer.BadParameter("give two manifests; or one, with two --cell, --percent-of or --percent")
+    from ggdp.reports.published import difference, read_table
+
+    which: int | str = 0 if table is None else table
+    try:
+        if cell:
+            read = read_table(manifests[0], which)
+            one, other = (cell_of(text, read.by) for text in cell)
+            found = {name: getattr(read, name)(one, other, level=level) for name in ("ratio", "difference")}
+            rows = [
+                {"of": name} | attrs.asdict(each, filter=lambda part, _: part.name != "level")
+                for name, each in found.items()
+            ]
+        elif len(manifests) == 2:
+            rows = difference(manifests[0], manifests[1], table=which, level=level).to_pylist()
+        else:
+            of = percent_of_flags({"percent_of": percent_of, "percent": percent})
+            rows = read_table(manifests[0], which).shares(of or (), level=level).to_arrow().to_pylist()
+    except ArgumentError as refused:
+        name = {"manifests": "MANIFEST", "of": "percent_of", "base": "cell"}.get(refused.argument, refused.argument)
+        raise ArgumentError(name, refused.value, refused.expected) from None
+    if as_json:
+        print_json({"level": level, "rows": json.loads(json.dumps(rows, default=str))})
+        return
+    shown = [tuple(f"{one:,.6g}" if isinstance(one, float) else one for one in row.values()) for row in rows]
+    shown = [tuple("" if one is None else one for one in row) for row in shown]
+    print_table(f"with a probability of {level:g} each", shown, header=tuple(rows[0]))
 
 
 def report(

@@ -12,6 +12,7 @@ from ggdp import _validate
 from ggdp.errors import ArgumentError
 from ggdp.plots import intervals, style
 from ggdp.tables import table_manifest as words
+from ggdp.tables.request import PERCENT
 from ggdp.tables.statistics.released_statistics import shown_estimate
 from ggdp.tables.table_release import Table, TableRelease
 
@@ -187,7 +188,7 @@ def plot_table(
         raise ArgumentError("table", table, f"must be below {len(release.tables)}, the number of tables")
     shown = release.tables[number]
     statistics = {statistic.name: statistic for statistic in shown.statistics}
-    column = next(iter(statistics), "count") if column is None else column
+    column = next((name for name in statistics if name != PERCENT), "count") if column is None else column
     names = ["count", *statistics]
     if column not in names:
         raise ArgumentError("column", column, f"must be one of {', '.join(names)}")
@@ -200,7 +201,7 @@ def plot_table(
         # "mean age" for mean_age, "0.5 quantile of age" for quantile_age_0.5.
         kind, _, about = column.partition("_")
         about, _, fraction = about.rpartition("_") if kind == "quantile" else (about, "", "")
-        what = style.one_line(f"{fraction} quantile of {about}" if fraction else f"{kind} {about}")
+        what = style.one_line(f"{fraction} quantile of {about}" if fraction else f"{kind} {about}".strip())
         published = statistics[column]
         values, lower, upper = published.value, published.lower, published.upper
     covers = style.one_line(shown.covers or "", 200)

@@ -105,8 +105,6 @@ _DEPTH = 80.0
 _MOST_BLOCKS = 1 << 20
 _MARGIN = 1e-11
 _MANY = 16
-# Of probabilities that come from a Fourier transform: how far they are off at most, and the least that is told by them.
-_FOURIER, _LEAST_MISS = 1e-12, 1e-9
 # Floats hold every integer up to the first, and every half below the second.
 _EXACT, _HALF_EXACT = 2.0**53, 2.0**52
 
@@ -125,29 +123,6 @@ def simultaneous_half_width(order: float, scale: float, level: float, cells: int
     float level^(1/cells) would have lost them with many cells.
     """
     return least_with_tail(order, scale, lambda: -(arb(level).log() / cells).expm1() / 2, at_least=1) - 1
-
-
-@lru_cache(maxsize=64)
-def difference_half_width(first: tuple[float, float], second: tuple[float, float], level: float) -> int:
-    """Return an h with P(|K - L| <= h) >= level, K and L being independent noises of two orders and scales.
-
-    It is the least one, up to the rounding of floats, which is upwards; where the law of K - L has too many points, or
-    the level is too close to 1 for floats, it is the sum of two half-widths, each of which misses half as often.
-    """
-    miss = 1.0 - _level(level)
-    reach = max(int(scale * _DEPTH ** (1.0 / order)) + 2 for order, scale in (first, second))
-    if reach > _MOST_BLOCKS or miss < _LEAST_MISS:
-        return sum(noise_half_width(order, scale, 1.0 - miss / 2.0) for order, scale in (first, second))
-    size = 1 << (4 * reach + 1).bit_length()
-    distances = np.abs(np.arange(-reach, reach + 1, dtype=np.float64))
-    spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
-    for order, scale in (first, second):
-        terms = weights(order, scale, distances)
-        spectrum *= np.fft.rfft(terms / terms.sum(), size)
-    # P(K - L = 0), and twice P(K - L = d) for d = 1, 2, ..., by symmetry.
-    masses = np.fft.irfft(spectrum, size)[2 * reach : 4 * reach + 1]
-    within = np.cumsum(masses * np.where(np.arange(masses.size) == 0, 1.0, 2.0))
-    return int(np.searchsorted(within, level + _FOURIER))
 
 
 def indices_behind(noisy: Floats, grid: Grid) -> Range:
@@ -465,7 +440,7 @@ class ErrorLaw:
         >>> [ends.tolist() for ends in law.intervals([0.5, 10.0], level=0.9)]
         [[0.0, 7.625], [2.875, 10.0]]
         """
-        level, values = _level(level), np.asarray(noisy)
+        level, values = checked_level(level), np.asarray(noisy)
         kinds, dtype = ("iu", np.int64) if self.step is None else ("iuf", np.float64)
         if values.size and (values.dtype.kind not in kinds or (dtype == np.int64 and values.max() > LARGEST)):
             raise ArgumentError("noisy", f"of type {values.dtype}", f"{_RAW}: {np.dtype(dtype)}")
@@ -515,7 +490,7 @@ class ErrorLaw:
         >>> ErrorLaw(order=2, scale=2.0**40, step=2.0**-40).half_width(1 - 1e-12)
         5.042...
         """
-        level = _level(level)
+        level = checked_level(level)
         if self.bounding == "truncated":
             widths = {coordinate.width for coordinate in self._coordinates()}
             test = truncated_test(self.order, self.scale, max(widths))
@@ -660,7 +635,8 @@ class ErrorLaw:
         return BoundedIntegerErrors(self.order, self.scale, coordinate.width, self.bounding)
 
 
-def _level(level: object) -> float:
+def checked_level(level: object) -> float:
+    """Return a level, above 0 and below 1."""
     number = _validate.finite(level=level)
     if not 0.0 < number < 1.0:
         raise ArgumentError("level", level, "must be above 0 and below 1, such as 0.95")

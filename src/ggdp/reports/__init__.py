@@ -2,7 +2,7 @@
 
 from ggdp.reports.deployment import Deployment, read_deployment
 from ggdp.reports.nist import PyramidRow
-from ggdp.reports.published import PublishedRelease, difference
+from ggdp.reports.published import PublishedRelease, difference, read_table
 from ggdp.reports.sign_off import BudgetFacts, Report, ReportTotal, report
 
 __all__ = [
@@ -14,5 +14,6 @@ __all__ = [
     "ReportTotal",
     "difference",
     "read_deployment",
+    "read_table",
     "report",
 ]

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+import numpy as np
 from attrs import frozen
 
 from ggdp._files import MOST_JSON, parsed_json, read_file
@@ -19,9 +20,12 @@ from ggdp._rounding import rounded_up_text
 from ggdp.accounting.composition import manifest_in, part_of_manifest
 from ggdp.errors import ArgumentError
 from ggdp.proofs.certificate import Certificate
-from ggdp.releases.error_law import difference_half_width
+from ggdp.releases.comparisons import Estimate, sum_half_width
 from ggdp.signatures import Signature, checked_signature
 from ggdp.tables.manifest_checks import in_own_words
+from ggdp.tables.noisy_counts import keys_of_cells, possible_cells
+from ggdp.tables.request import TableRequest
+from ggdp.tables.table_release import Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,15 +43,6 @@ HEAD = 32 << 20
 def capitalize(text: str) -> str:
     """Return a text with a capital as its first letter."""
     return text[:1].upper() + text[1:]
-
-
-@frozen
-class Estimate:
-    """A published number with its 95 % interval; None where it is empty."""
-
-    value: float | None
-    lower: float | None
-    upper: float | None
 
 
 @frozen
@@ -103,7 +98,8 @@ def published_tables(manifest: Mapping[str, Any], path: Path) -> tuple[Published
                     for name in estimates:
                         ends = ("lower", "upper") if name == "count" else (f"{name}_lower", f"{name}_upper")
                         texts = (row[column] for column in (name, *ends))
-                        found[name] = Estimate(*(None if one in (None, "") else float(str(one)) for one in texts))
+                        value, lower, upper = (None if one in (None, "") else float(str(one)) for one in texts)
+                        found[name] = Estimate(value, lower, upper)
                     rows.append(Row(cell=tuple(str(row[name]) for name in by), estimates=found))
             except Exception:
                 expected = f"names the file {url!r}, which is not the table that it describes"
@@ -323,8 +319,65 @@ class PublishedRelease:
         return f"{mechanism['name']} noise on {place}, scale {rounded_up_text(mechanism['scale'], 6)}"
 
 
+def read_table(path: str | os.PathLike[str], table: int | str = 0) -> Table:
+    """Return a published table of counts from its manifest and the file next to it, which were checked.
+
+    Parameters
+    ----------
+    path : path
+        The manifest.
+    table : int or str, default 0
+        Which of its tables: its number, from 0 on, or the name of its file without the ending.
+
+    Returns
+    -------
+    ggdp.tables.Table
+        The table as it was released, with `shares`, `ratio` and `difference`.
+    """
+    return _read_table(read_release(path), table)
+
+
+def _read_table(release: PublishedRelease, table: int | str) -> Table:
+    names = [Path(str(one.file)).stem for one in release.tables]
+    number = names.index(table) if table in names else table
+    if not isinstance(number, int) or not 0 <= number < len(names):
+        said = f"is no table of {release.path}, which has {len(names)}, from 0 on: {', '.join(names) or 'none'}"
+        raise ArgumentError("table", table, said)
+    found, about = release.tables[number], release.manifest["table"]
+    if about["tables"][number]["regime"] != "declared" or about["request"]["statistics"]:
+        said = "has no table of counts alone that shows every cell; only such tables are compared"
+        raise ArgumentError("manifests", release.path, said)
+    if found.state != "same" or (found.cells or 0) > READ:
+        said = f"needs the file of its table, as it was published (it is {found.state}), of at most {READ:,} cells"
+        raise ArgumentError("manifests", release.path, said)
+    rows = _rows(Path(release.path).parent / str(found.file))
+    columns = [column for one in about["tables"] for column in one["tableSchema"]["columns"]]
+    dates = {column["name"] for column in columns if column["datatype"] == "date"}
+    request, noise = TableRequest.from_dict(about["request"], dates), release.mechanism
+    domain = request.domains[number]
+    # The rows of a table that shows every cell are those of its domain.
+    keys = keys_of_cells(domain, possible_cells(domain))
+    counts = {name: np.array([int(row[name]) for row in rows], dtype=np.int64) for name in request.count_columns}
+    made = Table(
+        domain=domain,
+        keys=keys,
+        count=counts["count"],
+        noisy_count=counts.get("noisy_count", counts["count"]),
+        lower=counts["lower"],
+        upper=counts["upper"],
+        covers=found.covers,
+        written=request.count_columns,
+        digits=request.digits,
+        noise=(float(noise["order"]), float(noise["scale"])),
+        total=request.total,
+    )
+    if keys.num_rows != len(rows):
+        raise ArgumentError("manifests", release.path, f"names a file of {len(rows):,} rows, not of its cells")
+    return made if request.percent_of is None else made.shares(request.percent_of)
+
+
 def difference(
-    first: str | os.PathLike[str], second: str | os.PathLike[str], *, table: int = 0, level: float = 0.95
+    first: str | os.PathLike[str], second: str | os.PathLike[str], *, table: int | str = 0, level: float = 0.95
 ) -> pa.Table:
     """Return how much the counts of a table changed between two releases, with intervals, from the published files.
 
@@ -332,8 +385,8 @@ def difference(
     ----------
     first, second : path
         The manifests of the earlier and the later release, next to their tables.
-    table : int, default 0
-        Which of their tables is compared.
+    table : int or str, default 0
+        Which of their tables is compared, as in `ggdp.read_table`.
     level : float, default 0.95
         Probability with which each interval covers.
 
@@ -346,40 +399,23 @@ def difference(
     -----
     Claim: an interval covers the difference of the two counts without noise with a probability of at least `level`.
     Proof: the difference of the noisy counts is off by the difference of two independent noises, whose law is known
-    (`ggdp.releases.error_law.difference_half_width`). Only released values are used, so this costs no privacy. Where
-    units are counted in fewer cells than they are in, the counts are those of the units that are counted.
+    (`ggdp.releases.comparisons`). Only released values are used, so this costs no privacy. Where units are counted in
+    fewer cells than they are in, the counts are those of the units that are counted.
     """
-    releases = [read_release(path) for path in (first, second)]
-    rows, cells = [], []
-    for one in releases:
-        if not 0 <= table < len(one.tables):
-            raise ArgumentError("table", table, f"is no table of {one.path}, which has {len(one.tables)}, from 0 on")
-        found, about = one.tables[table], one.manifest["table"]
-        said = None
-        if about["tables"][table]["regime"] != "declared" or about["request"]["statistics"]:
-            said = "has no table of counts alone that shows every cell; only such tables are compared"
-        elif found.state != "same" or (found.cells or 0) > READ:
-            said = f"needs the file of its table, as it was published (it is {found.state}), of at most {READ:,} cells"
-        elif one.digest == releases[0].digest and one is not releases[0]:
-            said = "is the same release, whose noise is the same; name another one"
-        if said is not None:
-            raise ArgumentError("manifests", one.path, said)
-        rows.append(_rows(Path(one.path).parent / str(found.file)))
-        cells.append([tuple(str(row[name]) for name in found.by) for row in rows[-1]])
-    by = releases[0].tables[table].by
-    if releases[1].tables[table].by != by or cells[0] != cells[1]:
-        said = f"has other cells than {releases[0].path}; compare tables of the same columns and levels"
-        raise ArgumentError("manifests", releases[1].path, said)
+    earlier, later = releases = [read_release(path) for path in (first, second)]
+    if earlier.digest == later.digest:
+        said = "is the same release, whose noise is the same; name another one"
+        raise ArgumentError("manifests", later.path, said)
+    tables = [_read_table(one, table) for one in releases]
+    if tables[0].by != tables[1].by or not tables[0].keys.equals(tables[1].keys):
+        said = f"has other cells than {earlier.path}; compare tables of the same columns and levels"
+        raise ArgumentError("manifests", later.path, said)
     import pyarrow as pa
 
-    laws = [(float(noise["order"]), float(noise["scale"])) for noise in (one.manifest["mechanism"] for one in releases)]
-    half = difference_half_width(laws[0], laws[1], level)
-    # Where no adjustment makes it differ, the raw count is the count.
-    noisy = ([int(row.get("noisy_count", row["count"])) for row in table] for table in rows)
-    change = [later - earlier for earlier, later in zip(*noisy, strict=True)]
-    keys = {name: list(column) for name, column in zip(by, zip(*cells[0], strict=True), strict=True)}
-    ends = {"lower": [one - half for one in change], "upper": [one + half for one in change]}
-    return pa.table({**keys, "difference": change, **ends})
+    half = sum_half_width(tuple((*one.noise, 1) for one in tables if one.noise is not None), level)
+    change = tables[1].noisy_count - tables[0].noisy_count
+    keys = dict(zip(tables[0].by, tables[0].keys.columns, strict=True))
+    return pa.table({**keys, "difference": change, "lower": change - half, "upper": change + half})
 
 
 def read_release(path: str | os.PathLike[str], signers: frozenset[bytes] | None = None) -> PublishedRelease:

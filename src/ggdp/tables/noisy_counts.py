@@ -97,6 +97,7 @@ def require_size(request: TableRequest, out: Path | None, *, has_executors: bool
     """Return whether executors draw the noise; raise if there are too many cells. It depends on no data."""
     is_large = request.cells is not None and request.numbered_cells > MOST_ON_DRIVER
     is_one_table_of_counts = len(request.by) == 1 and request.total is None and not request.statistics
+    is_one_table_of_counts &= request.percent_of is None
     on_executors = has_executors and out is not None and is_large and is_one_table_of_counts
     if on_executors and out is not None and out.suffix.lower() != ".parquet":
         raise ArgumentError("out", str(out), "must end in .parquet: Spark writes a table of this size as a directory")
@@ -129,7 +130,7 @@ def _with_statistics(
     """Release the sums of every cell of the domain, and what follows from them."""
     assert plan.statistics is not None
     domains, sums = plan.request.domains, plan.statistics.sums
-    shown = [_possible_cells(domain) for domain in domains]
+    shown = [possible_cells(domain) for domain in domains]
     release = noisy_sums(opened, query, plan, shown, bits)
     quantiles = draw_quantiles(opened, query, plan, shown, bits)
     parts, tables = np.split(release.values, np.cumsum([sums * cells.size for cells in shown[:-1]], dtype=np.intp)), []
@@ -142,7 +143,7 @@ def _with_statistics(
         tables.append(
             Table(
                 domain=domain,
-                keys=_keys(domain, shown[number]),
+                keys=keys_of_cells(domain, shown[number]),
                 count=value,
                 noisy_count=count.value,
                 lower=lower,
@@ -159,7 +160,7 @@ def _with_statistics(
 def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:
     """Release every cell of the domain."""
     request, domains = plan.request, plan.request.domains
-    shown = [_possible_cells(domain) for domain in domains]
+    shown = [possible_cells(domain) for domain in domains]
     true = [_every(one, domain)[cells] for one, domain, cells in zip(opened.count(query), domains, shown, strict=True)]
     noisy = plan.mechanism.release(np.concatenate(true), source=bits)
     # The same release, with the request's goal in its description and the units cut in its guarantee.
@@ -171,7 +172,7 @@ def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sou
         release = fit_total(release, request.total, nonnegative=request.nonnegative, parts=parts)
     elif request.nonnegative:
         release = clip(release, lower=0)
-    return release, [_keys(domain, cells) for domain, cells in zip(domains, shown, strict=True)]
+    return release, [keys_of_cells(domain, cells) for domain, cells in zip(domains, shown, strict=True)]
 
 
 def _sparse(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:
@@ -194,7 +195,7 @@ def _sparse(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sourc
     for domain, start in zip(domains, starts, strict=True):
         here = np.flatnonzero((shown >= start) & (shown < start + domain.size))
         here = here[domain.possible(shown[here] - start)]
-        keys.append(_keys(domain, shown[here] - start))
+        keys.append(keys_of_cells(domain, shown[here] - start))
         values.append(noisy[here])
     return _apply_threshold(np.concatenate(values), plan, bits), keys
 
@@ -216,9 +217,9 @@ def _mixed(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source
         if regime == "open":
             key, noisy = _kept(next(keyed), plan, bits)
         else:
-            cells = _possible_cells(domain)
+            cells = possible_cells(domain)
             noisy = plan.mechanism.release(_every(next(counted), domain)[cells], source=bits).values
-            key = _keys(domain, cells)
+            key = keys_of_cells(domain, cells)
         keys.append(key)
         values.append(noisy)
     return _apply_threshold(np.concatenate(values), plan, bits), keys
@@ -244,13 +245,13 @@ def _every(counted: Counted, domain: Domain) -> Integers:
     return counts
 
 
-def _possible_cells(domain: Domain) -> Integers:
+def possible_cells(domain: Domain) -> Integers:
     """Return the cells of a domain that can occur, in their order."""
     cells = np.arange(domain.size)
     return cells[domain.possible(cells)] if domain.impossible else cells
 
 
-def _keys(domain: Domain, cells: Integers) -> pa.Table:
+def keys_of_cells(domain: Domain, cells: Integers) -> pa.Table:
     """Return the keys of cells, from the domain alone."""
     import pyarrow as pa
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ggdp.releases.comparisons import far
 from ggdp.tables.statistics.estimates import count_weights
 from ggdp.tables.statistics.released_statistics import sums_of_groups
 from ggdp.tables.statistics.statistics_plan import measure_of
@@ -34,33 +35,10 @@ if TYPE_CHECKING:
     from ggdp.tables.table_release import TableRelease
 
 MISS = 1e-3
-# Noise beyond scale times this to the power of 1/p has a probability of e^-80.
-_DEPTH = 80.0
-_FINE = 100.0
 _LOOK = (
     "If that is a surprise, look at the decimal mark, the encoding, the levels and the filter; `ggdp check` shows what "
     "can be read"
 )
-
-
-def far(order: float, scale: float, weights: NDArray[np.float64], cells: int, miss: float) -> float:
-    """Return x with P(|X| >= x) <= miss, X being the noise of so many cells together."""
-    step = max(1.0, np.floor(scale / _FINE))
-    k = np.arange(0.0, scale * _DEPTH ** (1.0 / order) + step, step)
-    falling = -((k / scale) ** order)
-    # Both signs of k, but 0 once.
-    twice = np.where(k > 0.0, 2.0, 1.0)
-    total = np.sum(twice * np.exp(falling))
-    distinct, times = np.unique(np.abs(weights), return_counts=True)
-    best = np.inf
-    for t in np.geomspace(1e-4, 20.0, 120) / (scale * max(float(distinct.max()), 1e-300)):
-        # cosh(t k), without overflow.
-        raised = falling + np.outer(distinct, t * k)
-        most = raised.max(axis=1)
-        halves = (1.0 + np.exp(-2.0 * np.outer(distinct, t * k))) / 2.0
-        logs = most + np.log(np.sum(twice * np.exp(raised - most[:, None]) * halves, axis=1) / total)
-        best = min(best, (cells * float(times @ logs) + np.log(2.0 / miss)) / t)
-    return float(best)
 
 
 def looks_empty(release: TableRelease, values: NDArray[np.float64], weights: NDArray[np.float64], cells: int) -> bool:

@@ -96,6 +96,8 @@ ROW = "row"
 COUNTS = ("count", "noisy_count", "lower", "upper")
 # A published column, where units may be counted in fewer cells than they are in: what the interval covers, in words.
 COVERS = "covers"
+# A published column: each count as a share of a total, with its interval in two more.
+PERCENT = "percent"
 # Up to this many cells of a declared table are released in memory, in a few seconds and some gigabytes.
 MOST_IN_MEMORY = 50_000_000
 # Above these a publisher is warned.
@@ -195,6 +197,14 @@ def _weights(weights: Mapping[str, float] | tuple[tuple[str, float], ...] | None
             raise ArgumentTypeError("weights", weights, 'must be a mapping of columns to numbers, {"income": 2}')
         weights = dict(weights)
     return tuple((str(name), _validate.positive(weights=weight)) for name, weight in weights.items())
+
+
+def _percent_of(percent_of: object) -> tuple[str, ...]:
+    """Return the columns that the cells of a total share, from a name or a list of names; none for the grand total."""
+    names = [percent_of] if isinstance(percent_of, str) else percent_of
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) and name for name in names):
+        raise ArgumentTypeError("percent_of", percent_of, "must be a list of columns, or [] for the grand total")
+    return tuple(dict.fromkeys(names))
 
 
 @frozen(kw_only=True)
@@ -467,10 +477,27 @@ class TableOptions(TextOptions):
         Flag("Publish a sparse table; at most X empty cells are shown on average.", "X", float | None),
         check=_validate.positive,
     )
+    percent_of: tuple[str, ...] | None = option(
+        "str or sequence of str, optional",
+        "Publish each count also in percent, with an interval, which costs nothing: of the total of the cells that "
+        'have the same level of these columns, such as "ward"; ``[]`` is the total of all cells.',
+        Flag(
+            "Also publish counts in percent of the total of each level of these columns.",
+            "COL[,COL...]",
+            name="percent_of",
+        ),
+        Flag("Also publish counts in percent of the total of all cells.", kind=bool, default=False, name="percent"),
+        check=_percent_of,
+    )
     digits: int | None = option(
         "int, optional",
-        "Decimal digits of `statistics`: values are rounded, and the ends of intervals outwards, which costs nothing.",
-        Flag("Round statistics to this many decimal digits, and their intervals outwards.", "N", int | None),
+        "Decimal digits of `statistics` and percentages: values are rounded, and the ends of intervals outwards, which "
+        "costs nothing.",
+        Flag(
+            "Round statistics and percentages to this many decimal digits, and their intervals outwards.",
+            "N",
+            int | None,
+        ),
         check=_validate.integer,
         at_least=0,
     )
@@ -835,7 +862,8 @@ class TableRequest(TableOptions):
         record: type = type(self)
         first, texts = ("by", "goal", "domain"), options(TextOptions)
         # Manifests name these where they are used; a unit that they name is a column.
-        unused = [*([] if self.unit_is_row else ["unit_is_row"]), *(["digits"] if self.digits is None else [])]
+        unused = [name for name in ("digits", "percent_of") if getattr(self, name) is None]
+        unused += [] if self.unit_is_row else ["unit_is_row"]
         filtered = {} if self.where is None else {"where": self.where}
         # Manifests have always had the statistics last.
         last = {

@@ -13,7 +13,7 @@ from ggdp._rounding import rounded_text
 from ggdp.domain.table_domain import MOST_CELLS
 from ggdp.domain.value_range import FEW_STEPS, MOST_STEPS
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
-from ggdp.tables.request import AUTO, COUNTS, COVERS, ROW, TableRequest
+from ggdp.tables.request import AUTO, COUNTS, COVERS, PERCENT, ROW, TableRequest
 from ggdp.tables.statistics.statistic import published_names
 
 # Up to this many cells are released on the executors of Spark.
@@ -37,6 +37,7 @@ def refusals(request: TableRequest) -> _Refusals:
     yield from _refused_units(request)
     yield from _refused_domains(request)
     yield from _refused_adjustments(request)
+    yield from _refused_shares(request)
     if request.statistics:
         yield from _refused_statistics(request)
         return
@@ -46,8 +47,8 @@ def refusals(request: TableRequest) -> _Refusals:
         yield "per_unit", request.per_unit, Message("needs {statistics}")
     if request.weights:
         yield "weights", dict(request.weights), Message("needs {statistics}")
-    if request.digits is not None:
-        yield "digits", request.digits, Message("needs {statistics}: counts are whole numbers")
+    if request.digits is not None and request.percent_of is None:
+        yield "digits", request.digits, Message("needs {statistics} or {percent_of}: counts are whole numbers")
 
 
 def _refused_units(request: TableRequest) -> _Refusals:
@@ -152,10 +153,30 @@ def _refused_adjustments(request: TableRequest) -> _Refusals:
             yield "total", total, "must be at most 2^53"
 
 
-def _refused_statistics(request: TableRequest) -> _Refusals:
-    """Yield statistics without a public range, and what statistics do not go with."""
+def _refused_shares(request: TableRequest) -> _Refusals:
+    """Yield too many digits, and why counts cannot be shown in percent: not all cells of a total are published."""
     if (request.digits or 0) > MOST_DIGITS:
         yield "digits", request.digits, f"must be at most {MOST_DIGITS}: floats have no more"
+    if (of := request.percent_of) is None:
+        return
+    shown = ",".join(of) or "all cells"
+    if request.statistics:
+        yield "percent_of", shown, Message("does not go with {statistics}: counts come from the noisy sums")
+    elif request.regime != "declared":
+        words = "needs every cell of a total: declare the levels, and leave {false_cells} out; small counts are missing"
+        yield "percent_of", shown, Message(words)
+    for names in request.by:
+        if not {*of} < {*names}:
+            words = (
+                "must be some, and not all, of the columns of {by} of each table: else each count is all of its total"
+            )
+            yield "percent_of", shown, Message(words)
+        if clash := {*names} & {PERCENT, f"{PERCENT}_lower", f"{PERCENT}_upper"}:
+            yield "by", min(clash), "is the name of a published column; rename it in the source"
+
+
+def _refused_statistics(request: TableRequest) -> _Refusals:
+    """Yield statistics without a public range, and what statistics do not go with."""
     measured = dict.fromkeys(statistic.column for statistic in request.statistics)
     for column in measured:
         if column not in request.domain or request.domain[column].values_in is None:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from ggdp.domain.column import Column
 from ggdp.releases.release import Described, Release, Wording, manifest_of
-from ggdp.tables.request import COUNTS, COVERS, TableRequest
+from ggdp.tables.request import COUNTS, COVERS, PERCENT, TableRequest
 from ggdp.tables.statistics.margins import describe_split
 from ggdp.tables.statistics.statistic import Quantile
 from ggdp.tables.statistics.statistics_plan import measure_of
@@ -135,6 +135,14 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
             noise.append(f"Statistics are rounded to {digits}, and the ends of their intervals outwards.")
         if not request.nonnegative:
             noise.append("Because of the noise, counts may be negative, and parts may not add up to their totals.")
+    if request.percent_of is not None:
+        most = max(request.most_cells)
+        several = f", where each of the {units_noun(request)} counts up to {most:,} times" if most > 1 else ""
+        said.append(f"Percentages are shares of {_total(request)}{several}.")
+        if request.digits is not None:
+            digits = number_of(request.digits, "decimal digit")
+            said.append(f"They are rounded to {digits}, and the ends of their intervals outwards.")
+        said.append("A percentage is left blank where that total may be nothing but noise.")
     complete = [names for names, regime in zip(request.by, request.regimes, strict=True) if regime == "declared"]
     return Wording(
         protected=protected_unit(request),
@@ -221,13 +229,26 @@ def _columns(request: TableRequest, number: int, *, earlier: bool) -> list[dict[
             said.append((name, "number", f"{text}; empty where the noisy sums say nothing"))
             for end in ("lower", "upper"):
                 said.append((f"{name}_{end}", "number", f"{end} end of the 95 % interval for the {text}"))
+    if request.percent_of is not None:
+        of = f"{_total(request)}{f'; {limited}' if limited else ''}"
+        said.append((PERCENT, "number", f"noisy count in percent of {of}; empty where that may be nothing but noise"))
+        for end in ("lower", "upper"):
+            words = f"{end} end of the 95 % interval for the percentage without noise"
+            said.append((f"{PERCENT}_{end}", "number", words))
     if covers is not None:
         said.append((COVERS, "string", f"what the interval covers, the same in every row: {covers}"))
-    empty = {name for statistic in request.statistics for name in statistic.names}
+    empty = {PERCENT, *(name for statistic in request.statistics for name in statistic.names)}
     return [
         {"name": name, "datatype": kind, "dc:description": words, "required": name not in empty}
         for name, kind, words in said
     ]
+
+
+def _total(request: TableRequest) -> str:
+    """Return what percentages are of."""
+    if not request.percent_of:
+        return "the sum of all counts of the table" if request.total is None else f"the public total, {request.total:,}"
+    return f"the sum of the counts with the same {' and '.join(request.percent_of)}"
 
 
 def number_of(number: int, noun: str) -> str:

@@ -7,6 +7,7 @@ noisy_count             the raw noisy count, where adjustments make it differ
 lower, upper            95 % interval for the true count, from the raw noisy count
 mean_COL, ...           statistics of columns, where they are requested: value (null where the noisy sums say nothing),
                         and its interval as mean_COL_lower and mean_COL_upper
+percent                 where it is requested: the count as a share of a total, with percent_lower and percent_upper
 covers                  where units may be counted in fewer cells than they are in: what the interval covers, in words
 ======================  ===============================================================================
 
@@ -18,14 +19,21 @@ nothing, with a probability of at least 95 %, given that the cell is shown where
 `ggdp.releases.error_law` for complete tables, `ggdp.releases.mechanism_record` for others,
 `ggdp.tables.units_over_limit` where units that are cut are counted. Ends below 0 can be set to 0, since no count is
 negative; they are wherever the counts are.
+
+Claim (comparisons). Intervals of shares, ratios and differences cover those of the counts without noise, as far as
+units are counted, with at least their level. Proof: `ggdp.releases.comparisons`; where the total is public,
+100 (count +- half-width) / total. They need every cell of a table of counts: of a total of which small counts are left
+out nothing is known. All are computed from raw noisy counts, as the other intervals are; a percentage of a public total
+is that of the count that was adjusted to it, and its interval is widened to hold it.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -36,11 +44,12 @@ from numpy.typing import NDArray
 
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms.certified_noise import add_saturating
+from ggdp.releases.comparisons import Estimate, share_ends, sum_half_width
 from ggdp.releases.mechanism_record import LEVEL, thresholded_intervals
 from ggdp.releases.release import needed
 from ggdp.signatures import signature_file, signing_key
-from ggdp.tables.request import COUNTS, COVERS, TableRequest
-from ggdp.tables.statistics.released_statistics import PublishedStatistic, shown_estimate
+from ggdp.tables.request import COUNTS, COVERS, PERCENT, TableRequest
+from ggdp.tables.statistics.released_statistics import PublishedStatistic, rounded_outwards, shown_estimate
 from ggdp.tables.table_manifest import covered, number_of, table_manifest
 from ggdp.tables.units_over_limit import CELL_LEVEL, CutCount
 
@@ -53,6 +62,7 @@ if TYPE_CHECKING:
 
     from ggdp.domain.table_domain import Domain
     from ggdp.ledger.charging import PendingCharge
+    from ggdp.noise.generalized_gaussian import Floats
     from ggdp.privacy import Guarantee
     from ggdp.proofs.losses import CountedLoss
     from ggdp.releases import Release
@@ -127,6 +137,10 @@ class Table(ArrowViews):
         Which of the columns of counts are written: not `noisy_count` where it is `count`.
     digits : int, optional
         Decimal digits that statistics were rounded to, if that was requested.
+    noise : tuple of (float, float), optional
+        Order and scale of the noise of each count; None where cells are left out, or statistics were released.
+    total : int, optional
+        The public total of the counts.
     """
 
     domain: Domain
@@ -139,6 +153,8 @@ class Table(ArrowViews):
     statistics: tuple[PublishedStatistic, ...] = ()
     written: tuple[str, ...] = COUNTS
     digits: int | None = None
+    noise: tuple[float, float] | None = None
+    total: int | None = None
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -164,6 +180,143 @@ class Table(ArrowViews):
 
     def __len__(self) -> int:
         return int(self.count.size)
+
+    def shares(self, of: str | Sequence[str] = (), *, level: float = LEVEL) -> Table:
+        """Return the table with each count in percent of a total, and an interval: ``percent``, ``percent_lower``, ...
+
+        Parameters
+        ----------
+        of : str or sequence of str, optional
+            Columns whose level the cells of a total share, such as "ward" for percentages that add up to 100 in each
+            ward; by default the total of all cells.
+        level : float, default 0.95
+            Probability with which each interval of a percentage covers.
+
+        Notes
+        -----
+        A percentage is null where the noisy total is 0 or less, or the interval reaches from 0 to 100.
+        """
+        names = [of] if isinstance(of, str) else list(of)
+        if any(name not in self.by for name in names) or {*names} == {*self.by}:
+            expected = f"must be some of the columns, and not all of them: {', '.join(self.by)}"
+            raise ArgumentError("of", of, expected)
+        group = np.zeros(len(self), dtype=np.int64)
+        for name in names:
+            codes = self.keys.column(self.by.index(name)).combine_chunks().dictionary_encode().indices
+            _, group = np.unique(group * len(self) + codes.to_numpy(), return_inverse=True)
+        sizes, x = np.bincount(group)[group], self.noisy_count.astype(np.float64)
+        rest, found = np.bincount(group, weights=x)[group] - x, np.empty((3, len(self)))
+        for size in np.unique(sizes).tolist():
+            here = sizes == size
+            # A count that was adjusted to a public total adds up to it.
+            values = None if names or self.total is None else self.count[here].astype(np.float64)
+            found[:, here] = self._parts(x[here], rest[here], 1, size - 1, level, is_all=not names, values=values)
+        percent = PublishedStatistic(PERCENT, *(100.0 * found))
+        percent = percent if self.digits is None else rounded_outwards(percent, self.digits)
+        return replace(self, statistics=(*(one for one in self.statistics if one.name != PERCENT), percent))
+
+    def ratio(self, cell: Mapping[str, object], base: Mapping[str, object], *, level: float = LEVEL) -> Estimate:
+        """Return the count of a cell divided by that of another, with an interval.
+
+        Parameters
+        ----------
+        cell, base : mapping of str to level
+            A level for some of the columns, as it is published or declared: ``{"sex": "f"}`` is the sum over all
+            others, ``{}`` that of all cells. They have no cell in common, or one is part of the other.
+        level : float, default 0.95
+            Probability with which the interval covers.
+        """
+        one, other = self._sums(cell, base)
+        is_apart, is_part = not np.any(one & other), bool(np.all(one <= other))
+        if not (is_apart or is_part or np.all(other <= one)):
+            raise ArgumentError("base", _words(base), "overlaps the cell: name one without a common part, or a whole")
+        # The share of one of them in both together, or in the larger one, of which the rest is the other part.
+        parts = (one, other & ~one) if is_apart or is_part else (other, one & ~other)
+        x, y = (np.array([float(sum(self.noisy_count[where].tolist()))]) for where in parts)
+        first, second = (int(where.sum()) for where in parts)
+        shares = self._parts(x, y, first, second, level, is_all=bool(np.all(one | other)))[:, 0].tolist()
+        if is_apart:
+            shares = [share / (1.0 - share) if share != 1.0 else math.inf for share in shares]
+        elif not is_part:
+            shares = [1.0 / share if share else math.inf for share in (shares[0], shares[2], shares[1])]
+        value, lower, upper = (end if math.isfinite(end) else None for end in shares)
+        return Estimate(value, lower, upper, level)
+
+    def difference(self, cell: Mapping[str, object], base: Mapping[str, object], *, level: float = LEVEL) -> Estimate:
+        """Return the count of a cell minus that of another, with an interval; they may overlap, else as `ratio`."""
+        one, other = self._sums(cell, base)
+        value, noisy = 0, np.zeros(len(self), dtype=bool)
+        for sign, where in ((1, one), (-1, other)):
+            if self.total is not None and np.all(where):
+                # It has no noise.
+                value += sign * self.total
+            else:
+                value, noisy = value + sign * sum(self.noisy_count[where].tolist()), noisy ^ where
+        half = sum_half_width(((*self._law, int(noisy.sum())),), level)
+        return Estimate(value, value - half, value + half, level)
+
+    @property
+    def _law(self) -> tuple[float, float]:
+        if self.noise is None:
+            expected = "does not show every cell, or has statistics: only counts of declared levels are compared"
+            raise ArgumentError("table", " x ".join(self.by) or "all rows", expected)
+        return self.noise
+
+    def _parts(
+        self, x: Floats, y: Floats, first: int, second: int, level: float, *, is_all: bool, values: Floats | None = None
+    ) -> Floats:
+        """Return shares of sums x, of so many cells, in x + y, with the ends of their intervals; NaN if unknown."""
+        law, total = self._law, x + y
+        if self.total is not None and is_all:
+            if second < first:
+                # The rest says more, since it has the noise of fewer cells.
+                first, x = second, self.total - y
+            total, half = np.full(x.shape, float(self.total)), sum_half_width(((*law, first),), level)
+            divisor = np.maximum(total, 1.0)
+            lower, upper = ((x + sign * half) / divisor * (1.0 + sign * 2.0**-50) for sign in (-1.0, 1.0))
+        elif second == 0:
+            lower, upper = np.ones(x.shape), np.ones(x.shape)
+        else:
+            lower, upper = share_ends(x, y, (*law, first), (*law, second), level)
+        known = total > 0.0
+        value = np.clip((x if values is None else values) / np.where(known, total, 1.0), 0.0, 1.0)
+        lower = np.where(known, np.clip(lower, 0.0, value), 0.0)
+        upper = np.where(known, np.clip(upper, value, 1.0), 1.0)
+        return np.stack([np.where(known & ((lower > 0.0) | (upper < 1.0)), value, np.nan), lower, upper])
+
+    def _sums(self, *cells: Mapping[str, object]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the rows that two cells are the sums of."""
+        self._law  # noqa: B018 - raises where cells are left out
+        found = []
+        for argument, cell in zip(("cell", "base"), cells, strict=True):
+            where = np.ones(len(self), dtype=bool)
+            for name, level in cell.items():
+                if name not in self.by:
+                    raise ArgumentError(argument, name, f"is not one of the columns: {', '.join(self.by)}")
+                texts = [_text(key) for key in self.keys.column(self.by.index(name)).to_pylist()]
+                column = self.domain[name]
+                declared = dict(zip(map(_text, column.levels or ()), map(_text, column.labels or ()), strict=False))
+                wanted = text if (text := _text(level)) in texts else declared.get(text)
+                if wanted not in texts:
+                    said = f"is not a level of {name!r}: {', '.join(dict.fromkeys(texts))}"
+                    raise ArgumentError(argument, level, said)
+                where &= np.array([text == wanted for text in texts])
+            if not where.any():
+                raise ArgumentError(argument, _words(cell), "cannot occur: it was declared to be impossible")
+            found.append(where)
+        one, other = found
+        if np.array_equal(one, other):
+            raise ArgumentError("base", _words(cells[1]), "is the cell itself; name another one")
+        return one, other
+
+
+def _words(cell: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={_text(level)}" for name, level in cell.items()) or "all cells"
+
+
+def _text(level: object) -> str:
+    """Return a level as it is written to files."""
+    return str(level).lower() if isinstance(level, bool) else str(level)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -322,6 +475,28 @@ class TableRelease(ArrowViews):
             charge.record_files(digests(found))
         return files if key is None else (*files, signature_file(files[-1]))
 
+    def shares(self, of: str | Sequence[str] = (), *, level: float = LEVEL) -> Table:
+        """Return the one table with each count in percent of a total, as `Table.shares` does.
+
+        Examples
+        --------
+        >>> import ggdp, pyarrow
+        >>> people = pyarrow.table({"sex": ["f", "m", "f"] * 100, "smokes": ["no", "no", "yes"] * 100})
+        >>> domain = {"sex": ["f", "m"], "smokes": ["no", "yes"]}
+        >>> release = ggdp.release_table(people, by=["sex", "smokes"], goal=1.0, domain=domain, unit="row")
+        >>> release.shares("sex").to_arrow().column_names[-3:]
+        ['percent', 'percent_lower', 'percent_upper']
+        """
+        return self._one().shares(of, level=level)
+
+    def ratio(self, cell: Mapping[str, object], base: Mapping[str, object], *, level: float = LEVEL) -> Estimate:
+        """Return the count of a cell of the one table divided by that of another, as `Table.ratio` does."""
+        return self._one().ratio(cell, base, level=level)
+
+    def difference(self, cell: Mapping[str, object], base: Mapping[str, object], *, level: float = LEVEL) -> Estimate:
+        """Return the count of a cell of the one table minus that of another, as `Table.difference` does."""
+        return self._one().difference(cell, base, level=level)
+
     def plot(self, *, column: str | None = None, title: str | None = None, unit: str | None = None) -> Figure:
         """Return a figure of the one table with its intervals; needs the extra `plots`.
 
@@ -387,21 +562,24 @@ class TableRelease(ArrowViews):
 
 def tables_of(release: Release, plan: TablePlan, keys: list[pa.Table], cut: Sequence[CutCount]) -> tuple[Table, ...]:
     """Return the tables of a release of all their counts, one after another, given the keys of each."""
-    tables, start = [], 0
-    for number, (domain, key) in enumerate(zip(plan.request.domains, keys, strict=True)):
+    request, tables, start = plan.request, [], 0
+    for number, (domain, key) in enumerate(zip(request.domains, keys, strict=True)):
         part = slice(start, start + key.num_rows)
         start = part.stop
         lower, upper = table_intervals(plan, number, release.noisy[part], cut)
-        tables.append(
-            Table(
-                domain=domain,
-                keys=key,
-                count=release.values[part],
-                noisy_count=release.noisy[part],
-                lower=lower,
-                upper=upper,
-                covers=covered(plan.request, number),
-                written=plan.request.count_columns,
-            )
+        law = plan.mechanism.law
+        table = Table(
+            domain=domain,
+            keys=key,
+            count=release.values[part],
+            noisy_count=release.noisy[part],
+            lower=lower,
+            upper=upper,
+            covers=covered(request, number),
+            written=request.count_columns,
+            digits=request.digits,
+            noise=(law.order, law.scale) if request.regimes[number] == "declared" else None,
+            total=request.total,
         )
+        tables.append(table if request.percent_of is None else table.shares(request.percent_of))
     return tuple(tables)
