@@ -171,7 +171,7 @@ def _shown_cells(
     request, split, noise = plan.request, plan.statistics, plan.mechanism.noise
     assert split is not None
     # Noisy counts are in steps of the noise, and so is the threshold.
-    size = 1 if plan.threshold is None else split.count_size
+    size = split.count_size
     threshold = 0 if plan.threshold is None else plan.threshold.value * size
     counted = [
         Counted(np.arange(len(at)) if regime == "open" else np.asarray(at), (size * found[0].units).astype(np.int64))

@@ -84,8 +84,8 @@ class StatisticsPlan:
 
     @property
     def count_size(self) -> int:
-        """What one unit adds to the count of a cell that is chosen by it, in steps."""
-        return next(group.size for group in self.groups if group.measure is None)
+        """What one unit adds to the count of a cell that is chosen by it, in steps; 1 if none are."""
+        return next((group.size for group in self.groups if group.kind == "key"), 1)
 
     @property
     def summed(self) -> tuple[SummedMeasure, ...]:
@@ -140,11 +140,11 @@ def plan_statistics(request: TableRequest) -> StatisticsPlan:
     for table, (statistics, regime) in enumerate(zip(request.table_statistics, request.regimes, strict=True)):
         kinds: dict[Measure | None, set[type[Statistic]]] = {} if regime == "declared" else {None: set()}
         for statistic in statistics:
-            measure = measure_of(request, statistic)
+            value = measure_of(request, statistic)
             if isinstance(statistic, Quantile):
-                quantiles.setdefault((statistic, measure), []).append(table)
+                quantiles.setdefault((statistic, value), []).append(table)
             else:
-                kinds.setdefault(measure, set()).add(type(statistic))
+                kinds.setdefault(value, set()).add(type(statistic))
         wanted.append(kinds or {None: set()})
     declared = {column: Fraction(repr(weight)) for column, weight in request.weights}
 
