@@ -1,4 +1,4 @@
-"""Intervals of cells that were chosen by their noisy counts cover as often as they promise, given that they are shown."""
+"""Intervals of cells that were chosen by noisy counts cover as often as they promise, given that they are shown."""
 
 import numpy as np
 from tests.statistical.budget import compares

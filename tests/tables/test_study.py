@@ -77,7 +77,7 @@ def test_paths_of_a_study_begin_at_its_directory(here):
     assert ggdp.Study.read("other.toml") == study
 
 
-def test_tables_of_a_study_have_statistics_of_their_own(here):
+def test_tables_of_a_study_have_statistics_of_their_own():
     of_kinds = (
         'by = ["kind"]\nsum = ["cost"]\nquantile = { cost = [0.5] }\n\n[[tables]]\nname = "all"\nby = ["ward", "kind"]'
     )

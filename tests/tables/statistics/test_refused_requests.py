@@ -88,7 +88,6 @@ TYPED = {
         1,
         "--total = 5: does not go with",
     ),
-    "false cells": (["--mean", "age", "--range", "age=0:100", "--false-cells", "1"], 1, "--false-cells = 1.0"),
     "probabilistic": (
         ["--mean", "age", "--range", "age=0:100", "--delta", "1e-6", "--notion", "probabilistic"],
         1,
