@@ -55,6 +55,7 @@ COMPARISONS: dict[str, int] = {
     "kept cells": 7 * 4,
     "sparse tables": 4 * 4,
     "statistics of noisy sums": 4 * 92,
+    "statistics of chosen cells": 2 * 9,
 }
 
 

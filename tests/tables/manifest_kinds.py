@@ -161,6 +161,23 @@ TABLES = {
         None, APPROX, statistics=[ggdp.Sum("income"), ggdp.Quantile("rent", [0.25, 0.5])], neighbours="replace-one"
     ),
     "quantiles alone": lambda: table("sex", PURE, statistics=[ggdp.Quantile("income", 0.5)], nonnegative=True),
+    "statistics of each table": lambda: table(
+        [["sex"], ["age"], ["sex", "age"]],
+        APPROX,
+        **UNITS,
+        statistics=[[ggdp.Mean("income"), ggdp.Quantile("rent", 0.5)], [], [ggdp.Sum("income")]],
+        weights={"income": 2},
+    ),
+    "statistics of keys": lambda: table(
+        "ward", APPROX, statistics=[ggdp.Mean("income"), ggdp.Quantile("rent", 0.5)], order=1
+    ),
+    "statistics of keys, units, order 2": lambda: table(
+        "ward", APPROX, **UNITS, statistics=[ggdp.Variance("income")], order=2, neighbours="replace-one"
+    ),
+    "statistics of keys and cells": lambda: table([["sex"], ["ward"]], APPROX, statistics=[[], [ggdp.Sum("income")]]),
+    "statistics, sparse": lambda: table(
+        ["sex", "age"], PURE, false_cells=0.5, statistics=[ggdp.Mean("income")], nonnegative=True
+    ),
     "dates": lambda: table(
         [["day"], ["sex"]],
         PURE,

@@ -110,7 +110,7 @@ def simulate_table(plan: TablePlan, simulation: Simulation) -> ShownTable:
             shares = shares * (np.unravel_index(np.arange(cells), sizes)[axis] != column.other_code)
     cell = generator.choice(cells, size=units.size, p=shares / shares.sum())
     codes = np.unravel_index(cell, sizes) if sizes else ()
-    ranges = {each.column: _range(plan, each.column) for each in plan.request.statistics}
+    ranges = {each.column: _range(plan, each.column) for each in plan.request.each_statistic}
     columns: dict[str, Any] = {}
     for column, code in zip(by, codes, strict=True):
         columns[column.name] = _values(column, code, ranges.get(column.name), generator)
@@ -121,7 +121,7 @@ def simulate_table(plan: TablePlan, simulation: Simulation) -> ShownTable:
     # Each unit counts once in a cell.
     counted = cell if units.size == units[-1] + 1 else np.unique(units * cells + cell) % cells
     original = {"count": np.bincount(counted, minlength=cells).astype(np.float64)}
-    for statistic in plan.request.statistics:
+    for statistic in plan.request.each_statistic:
         original |= _statistics(plan, statistic, np.asarray(columns[statistic.column]), cell, units, cells)
     return _release(plan, columns, original, sizes, simulation.seed, "simulated")
 

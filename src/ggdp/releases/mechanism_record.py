@@ -88,7 +88,8 @@ class NoiseRecord:
     notes : tuple of str
         Notes about the scale, such as that it is an upper bound.
     threshold : Threshold, optional
-        Threshold below which cells are omitted; None if all cells are shown. For noise on the integers without bounds.
+        Threshold below which cells are omitted; None if all cells are shown. For noise without bounds: of counts on the
+        integers, or of sums on a grid, where the counts among them choose the cells.
     losses : tuple of CountedLoss
         Losses that dominate the release in a composition.
     """
@@ -108,8 +109,8 @@ class NoiseRecord:
     losses: tuple[CountedLoss, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.threshold is not None and (self.law.step is not None or self.law.bounding is not None):
-            raise ArgumentError("threshold", self.threshold, "is for noise on the integers without bounds")
+        if self.threshold is not None and self.law.bounding is not None:
+            raise ArgumentError("threshold", self.threshold, "is for noise without bounds")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, ready for JSON."""

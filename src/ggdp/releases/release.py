@@ -49,7 +49,7 @@ from ggdp.accounting.composition import SCHEMA
 from ggdp.errors import ArgumentError, MissingExtraError
 from ggdp.ledger.charging import ChargeRequest
 from ggdp.privacy import Guarantee, Neighbours
-from ggdp.releases.mechanism_record import LEVEL, MechanismRecord, NoiseRecord, thresholded_intervals
+from ggdp.releases.mechanism_record import LEVEL, MechanismRecord, NoiseRecord, Threshold, thresholded_intervals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,6 +179,9 @@ class Release:
         True
         """
         record, single = self._noise("interval"), self.single_level(level)
+        if record.threshold is not None and record.law.step is not None:
+            said = "are noisy sums, of which some chose the cells by their noise; use the intervals of the tables"
+            raise ArgumentError("release", "of sums", said)
         if record.threshold is not None:
             return Interval(*thresholded_intervals(record.law, record.threshold, self.noisy, single))
         return Interval(*record.law.intervals(self.noisy, single))
@@ -477,7 +480,7 @@ def _noise_sentences(release: Described, mechanism: NoiseRecord, wording: Wordin
     size = f"at most {rounded_up_text(error['root_mean_square_error'])}"
     if law.step is None and error["root_mean_square_error"] < 0.001:
         size = "below 0.001"
-    left_out = ""
+    omitted = ""
     if threshold is None:
         added = "every value"
         values = "raw noisy values" if release.adjustments else "values"
@@ -489,19 +492,23 @@ def _noise_sentences(release: Described, mechanism: NoiseRecord, wording: Wordin
             true += f", clamped to at most {rounded_text(law.clamp * (law.step or 1))} in absolute value"
     else:
         every = "every key that occurs" if threshold.cells is None else "every cell"
-        omitted = threshold.in_words()
         if wording.complete:
             is_or_are = "is" if len(wording.complete) == 1 else "are"
             every = f"every cell of {' and of '.join(wording.complete)}, which {is_or_are} complete, and of {every}"
-            omitted = f"In the other tables: {omitted[0].lower()}{omitted[1:]}"
         added, share = f"the count of {every}", f"{LEVEL:.0%} of all noisy counts"
-        left_out = (
-            f" {omitted} Counts that are shown tend to be too large where they are near the threshold; the intervals "
-            "allow for it."
-        )
+        omitted = f" {left_out(threshold, wording.complete)}"
     return (
         f"{mechanism.name[0].upper()}{mechanism.name[1:]} noise was added to {added}: its root mean square error "
-        f"is {size}, and {share} are within {rounded_up_text(error['half_width'], 6)} of {true}.{left_out}"
+        f"is {size}, and {share} are within {rounded_up_text(error['half_width'], 6)} of {true}.{omitted}"
+    )
+
+
+def left_out(threshold: Threshold, complete: Sequence[str]) -> str:
+    """Return sentences on what a threshold omits, beside tables that are complete, and what that does to counts."""
+    said = threshold.in_words()
+    return (
+        f"{f'In the other tables: {said[0].lower()}{said[1:]}' if complete else said} Counts that are shown tend to be "
+        "too large where they are near the threshold; the intervals allow for it."
     )
 
 

@@ -256,11 +256,14 @@ class PublishedRelease:
         counts_rows = request["unit"] is not None and request["count"] == "rows"
         what = "rows" if counts_rows else request["unit_name"] or units
         said = []
-        for one in request["statistics"]:
+        asked = request["statistics"]
+        # Of all tables, or a list for each table.
+        asked = [one for part in asked for one in part] if asked and isinstance(asked[0], list) else asked
+        for one in asked:
             kind = "quantiles" if one["kind"] == "quantile" else f"the {one['kind']}"
             kind = "the median" if one.get("fractions") == [0.5] else kind
             said.append(f"{kind} of {one['column']}")
-        statistics = f", with {' and '.join(said)}" if said else ""
+        statistics = f", with {' and '.join(dict.fromkeys(said))}" if said else ""
         by = "by" if any(table.by for table in self.tables) else "of"
         return f"Counts of {what} {by} {' and '.join(table.name for table in self.tables)}{statistics}"
 

@@ -174,7 +174,9 @@ class MarginalQuery(NamedTuple):
 
 
 def cells(query: MarginalQuery) -> Frame:
-    """Return a frame of the non-empty cells of a declared marginal: `cell`, `count`, and the sums of all measures."""
+    """Return a frame of the non-empty cells: `cell`, or the `keys` of an open marginal, and sums of all measures."""
+    if query.marginal.is_open:
+        return keys(query)
     found = None if query.is_filtered else query.engine.direct_cells(query)
     return _add_up(query, *_index_cells(query)) if found is None else found
 
@@ -185,10 +187,9 @@ def keys(query: MarginalQuery) -> Frame:
 
 
 def step_counts(query: MarginalQuery) -> Frame:
-    """Return a frame of the non-empty cells and steps of one measure: `cell`, the step, `count`."""
+    """Return a frame of the non-empty cells or keys and steps of one measure, null included: `cell`, step, `count`."""
     query = query._replace(by_step=True)
-    (step,) = query.steps
-    return _add_up(query, *_index_cells(query)).filter(~nw.col(step).is_null())
+    return _add_up(query, *(_name_keys if query.marginal.is_open else _index_cells)(query))
 
 
 def kept_cells(query: MarginalQuery) -> Frame:

@@ -64,6 +64,7 @@ class CountQuery:
     max_rows_per_cell: int | None = None  # most rows of a unit that count in a cell; without it a cell counts units
     unit_nulls: tuple[str, ...] = ()  # texts that are no unit
     measured: tuple[SummedMeasure, ...] = ()  # what is added up of the values of columns, for statistics
+    numbers: tuple[int, ...] = ()  # of the marginals, where these are some of a request's; by default from 0 on
     where: Filter | None = None  # which rows are counted; set by the source, which may have a filter
     # With a unit, a secret for the choice of its cells: from the operating system, new for every release.
     key: bytes = field(default=b"", repr=False)
@@ -75,6 +76,10 @@ class CountQuery:
             raise ArgumentError("max_cells", self.max_cells, "needs a unit: without one a row is in one cell")
         if self.unit is not None and len(self.key) < 16:
             raise ArgumentError("key", "(secret)", "must be at least 16 secret bytes, new for every release")
+
+    def of_tables(self, numbers: Sequence[int]) -> CountQuery:
+        """Return the query of some of the marginals, which keeps the same cells of each unit."""
+        return replace(self, marginals=tuple(self.marginals[number] for number in numbers), numbers=tuple(numbers))
 
     @property
     def measured_columns(self) -> list[str]:
@@ -161,40 +166,39 @@ class TableSource:
                 raise ArgumentError("marginals", marginal, "has open columns: request keys")
         return [Counted(*_sorted_columns(table, CELL)) for table in self.answer(query, cells)]
 
-    def sums(self, query: CountQuery) -> list[tuple[NDArray[np.int64], tuple[CellSums, ...]]]:
+    def sums(self, query: CountQuery) -> list[tuple[NDArray[np.int64] | pa.Table, tuple[CellSums, ...]]]:
         """Return the non-empty cells of each marginal, in increasing order, and the exact sums of each measure there.
+
+        Of an open marginal these are its keys, as `keys` has them.
 
         Claim. A row, or the pair of a unit and a cell it is kept in, adds 1 to a count and one step, from 0 to N, to a
         sum, or nothing if it has no number; both depend on the rows of this unit alone.
         """
         found = []
-        for table in self.answer(query, cells):
-            numbers = table[CELL].to_numpy().astype(np.int64, copy=False)
-            order = np.argsort(numbers)
-            table = table.take(pa.array(order))
+        for table, marginal in zip(self.answer(query, cells), query.marginals, strict=True):
+            table = _numbered(table, marginal)
             units, sums = integers(table[COUNT]), []
             for place, summed in enumerate(query.measured):
                 known = integers(table[known_name(f"m{place}")])
                 sums.append(CellSums(units, known, *summed.added(table, f"m{place}")))
-            found.append((numbers[order], tuple(sums) or (CellSums(units, units, units * 0, units * 0),)))
+            at = _texts(table, marginal) if marginal.is_open else table[CELL].to_numpy().astype(np.int64, copy=False)
+            found.append((at, tuple(sums) or (CellSums(units, units, units * 0, units * 0),)))
         return found
 
     def steps(self, query: CountQuery) -> list[list[NDArray[np.int64]]]:
-        """Return the cells and steps of the one measure that occur, of each marginal, and the rows or units of each."""
-        return [_sorted_columns(table, CELL, "m0") for table in self.answer(query, step_counts)]
+        """Return the cells and steps of the one measure that occur, of each marginal, and the rows or units of each.
+
+        The cells of an open marginal are numbered as `sums` has its keys.
+        """
+        tables = zip(self.answer(query, step_counts), query.marginals, strict=True)
+        return [_sorted_columns(_numbered(table, marginal).drop_null(), CELL, "m0") for table, marginal in tables]
 
     def keys(self, query: CountQuery) -> list[pa.Table]:
         """Return the non-empty keys of each marginal as texts, with `count`, in the order of domain and texts."""
         found = []
         for table, marginal in zip(self.answer(query, keys), query.marginals, strict=True):
-            places = key_names(marginal)
-            table = table.select([*places, COUNT]).sort_by([(place, "ascending") for place in places])
-            arrays = [
-                table[place] if column.kind == "open" else pc.take(column.values.cast(pa.string()), table[place])
-                for place, column in zip(places, marginal, strict=True)
-            ]
-            texts = [pc.cast(array, pa.string()) for array in arrays]
-            found.append(pa.table([*texts, pc.cast(table[COUNT], pa.int64())], names=[*marginal.names, COUNT]))
+            table = _numbered(table, marginal, key_names(marginal))
+            found.append(_texts(table, marginal).append_column(COUNT, pc.cast(table[COUNT], pa.int64())))
         return found
 
     def lazy_cells(self, query: CountQuery) -> Any:  # noqa: ANN401 - a frame of the engine
@@ -223,7 +227,8 @@ class TableSource:
                 if self.where is not None:
                     # Before rows are grouped, and cells of units chosen.
                     frame = filtered(self.where, frame, self.engine.kinds, self.engine.dialect)
-                for place, marginal in enumerate(query.marginals):
+                numbers = query.numbers or range(len(query.marginals))
+                for place, marginal in zip(numbers, query.marginals, strict=True):
                     if query.unit is not None:
                         secret = int.from_bytes(hashlib.sha256(f"{query.key.hex()}:{place}".encode()).digest()[:8])
                         most = query.max_cells, query.max_rows_per_cell
@@ -285,6 +290,27 @@ def open_source(
             raise
         # A column that the filter alone names.
         raise ArgumentError("where", refused.value, refused.expected) from None
+
+
+def _numbered(table: pa.Table, marginal: Domain, keys: Sequence[str] = ()) -> pa.Table:
+    """Return rows in the order of their cells; of an open marginal, or by `keys`, with numbers of these from 0 on."""
+    names = list(keys) or ([CELL] if not marginal.is_open else key_names(marginal))
+    table = table.sort_by([(name, "ascending") for name in names])
+    if names == [CELL]:
+        return table
+    is_new = np.zeros(table.num_rows, dtype=np.bool_)
+    for name in names:
+        is_new[1:] |= pc.not_equal(table[name][1:], table[name][:-1]).to_numpy()
+    return table.append_column(CELL, pa.array(np.cumsum(is_new, dtype=np.int64)))
+
+
+def _texts(table: pa.Table, marginal: Domain) -> pa.Table:
+    """Return the keys of rows as texts, from their codes and texts."""
+    arrays = [
+        table[place] if column.kind == "open" else pc.take(column.values.cast(pa.string()), table[place])
+        for place, column in zip(key_names(marginal), marginal, strict=True)
+    ]
+    return pa.table([pc.cast(array, pa.string()) for array in arrays], names=list(marginal.names))
 
 
 def _sorted_columns(table: pa.Table, *by: str) -> list[NDArray[np.int64]]:

@@ -190,10 +190,11 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
     earlier = not any(column["name"] == "count" and "noisy" in column["dc:description"] for column in columns)
     make = partial(table_manifest, plan, release, files, cut, earlier=earlier)
     derived, shape = _with_error(manifest, make), _shape(manifest)
+    sums = (1,) * len(request.by) if plan.statistics is None else plan.statistics.sums
+    values = sum(math.inf if size is None else size * each for size, each in zip(request.sizes, sums, strict=True))
     if request.regime == "declared":
-        assert request.cells is not None
-        derived["values"]["shape"] = [request.cells * (1 if plan.statistics is None else plan.statistics.sums)]
-    elif len(shape) == 1 and shape[0] <= (request.cells or math.inf):
+        derived["values"]["shape"] = [values]
+    elif len(shape) == 1 and shape[0] <= values:
         derived["values"]["shape"] = shape
     return derived
 

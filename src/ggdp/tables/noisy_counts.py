@@ -22,7 +22,13 @@ from ggdp.sources.query import Counted, CountQuery, TableSource, open_source
 from ggdp.tables.executor_release import ExecutorRelease, WrittenRelease, release_on_executors
 from ggdp.tables.request import MOST_IN_MEMORY, Regime, TableRequest
 from ggdp.tables.request_refusals import too_many_cells
-from ggdp.tables.statistics.released_statistics import draw_quantiles, noisy_sums, published_count, published_statistics
+from ggdp.tables.statistics.released_statistics import (
+    ShownCells,
+    draw_quantiles,
+    noisy_sums,
+    published_count,
+    published_statistics,
+)
 from ggdp.tables.table_manifest import covered
 from ggdp.tables.table_release import Table, TableRelease, tables_of
 from ggdp.tables.thresholds import kept_keys, sparse_cells
@@ -39,7 +45,7 @@ if TYPE_CHECKING:
     from ggdp.ledger.charging import PendingCharge
     from ggdp.noise import Source
     from ggdp.releases import Release
-    from ggdp.sources.measures import SummedMeasure
+    from ggdp.sources.measures import CellSums, SummedMeasure
     from ggdp.tables.table_plan import TablePlan
 
 # Up to this many cells of a table that Spark counts are drawn by the driver.
@@ -127,34 +133,64 @@ def _query(
 def _with_statistics(
     opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source
 ) -> tuple[Release, tuple[Table, ...]]:
-    """Release the sums of every cell of the domain, and what follows from them."""
-    assert plan.statistics is not None
-    domains, sums = plan.request.domains, plan.statistics.sums
-    shown = [possible_cells(domain) for domain in domains]
-    release = noisy_sums(opened, query, plan, shown, bits)
+    """Release the sums of every cell of the domain, or of those whose noisy counts are shown, and what follows."""
+    request, split = plan.request, plan.statistics
+    assert split is not None
+    summed = opened.sums(replace(query, measured=split.summed))
+    shown, keys = _shown_cells(summed, plan, bits)
+    release = noisy_sums(plan, summed, shown, bits)
     quantiles = draw_quantiles(opened, query, plan, shown, bits)
-    parts, tables = np.split(release.values, np.cumsum([sums * cells.size for cells in shown[:-1]], dtype=np.intp)), []
-    for number, (domain, part) in enumerate(zip(domains, parts, strict=True)):
-        noisy = part.reshape(sums, -1)
-        count = published_count(plan, noisy)
+    sizes = [sums * one.cells.size for sums, one in zip(split.sums, shown, strict=True)]
+    parts, tables = np.split(release.values, np.cumsum(sizes[:-1], dtype=np.intp)), []
+    for number, (domain, part) in enumerate(zip(request.domains, parts, strict=True)):
+        noisy = part.reshape(split.sums[number], -1)
+        count = published_count(plan, number, noisy)
         value, lower, upper = count.value, count.lower, count.upper
-        if plan.request.nonnegative:
+        if request.nonnegative:
             value, lower, upper = (np.maximum(end, 0) for end in (value, lower, upper))
         tables.append(
             Table(
                 domain=domain,
-                keys=keys_of_cells(domain, shown[number]),
+                keys=keys[number],
                 count=value,
                 noisy_count=count.value,
                 lower=lower,
                 upper=upper,
-                covers=covered(plan.request, number),
-                statistics=published_statistics(plan, noisy, quantiles[number]),
-                written=plan.request.count_columns,
-                digits=plan.request.digits,
+                covers=covered(request, number),
+                statistics=published_statistics(plan, number, noisy, quantiles[number]),
+                written=request.count_columns,
+                digits=request.digits,
             )
         )
     return release, tuple(tables)
+
+
+def _shown_cells(
+    summed: Sequence[tuple[Integers | pa.Table, tuple[CellSums, ...]]], plan: TablePlan, bits: Source
+) -> tuple[list[ShownCells], list[pa.Table]]:
+    """Return the cells that are published with statistics, and their keys: all, or those with large noisy counts."""
+    request, split, noise = plan.request, plan.statistics, plan.mechanism.noise
+    assert split is not None
+    # Noisy counts are in steps of the noise, and so is the threshold.
+    size = split.count_size
+    threshold = 0 if plan.threshold is None else plan.threshold.value * size
+    counted = [
+        Counted(np.arange(len(at)) if regime == "open" else np.asarray(at), (size * found[0].units).astype(np.int64))
+        for (at, found), regime in zip(summed, request.regimes, strict=True)
+    ]
+    sparse = iter(() if request.false_cells is None else _sparse_cells(counted, plan, threshold, bits))
+    shown, keys = [], []
+    for domain, regime, (at, _), one in zip(request.domains, request.regimes, summed, counted, strict=True):
+        noisy: Integers | None = None
+        if regime == "declared":
+            cells = possible_cells(domain)
+        elif regime == "sparse":
+            cells, noisy = next(sparse)
+        else:
+            cells, noisy = kept_keys(one.counts, noise=noise, threshold=threshold, source=bits)
+        shown.append(ShownCells.of(cells, one.cells, noisy))
+        keys.append(keys_of_cells(domain, cells) if isinstance(at, np.ndarray) else at.take(cells).combine_chunks())
+    return shown, keys
 
 
 def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:
@@ -177,9 +213,17 @@ def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sou
 
 def _sparse(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:
     """Release the cells whose noisy counts are at least the threshold, empty ones too."""
-    domains, threshold = plan.request.domains, plan.threshold
-    assert threshold is not None
-    counted = opened.count(query)
+    assert plan.threshold is not None
+    found = _sparse_cells(opened.count(query), plan, plan.threshold.value, bits)
+    keys = [keys_of_cells(domain, cells) for domain, (cells, _) in zip(plan.request.domains, found, strict=True)]
+    return _apply_threshold(np.concatenate([noisy for _, noisy in found]), plan, bits), keys
+
+
+def _sparse_cells(
+    counted: Sequence[Counted], plan: TablePlan, threshold: int, bits: Source
+) -> list[tuple[Integers, Integers]]:
+    """Return the cells of each table whose noisy counts are at least the threshold, and these."""
+    domains, found = plan.request.domains, []
     # The cells of all tables in one numbering, one table after another.
     *starts, total = accumulate((domain.size for domain in domains), initial=0)
     shown, noisy = sparse_cells(
@@ -187,17 +231,15 @@ def _sparse(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sourc
         np.concatenate([one.counts for one in counted]),
         total_cells=total,
         noise=plan.mechanism.noise,
-        threshold=threshold.value,
+        threshold=threshold,
         source=bits,
     )
     # Of the cells that cannot occur some were drawn as false cells; without them the others have the same law.
-    keys, values = [], []
     for domain, start in zip(domains, starts, strict=True):
         here = np.flatnonzero((shown >= start) & (shown < start + domain.size))
         here = here[domain.possible(shown[here] - start)]
-        keys.append(keys_of_cells(domain, shown[here] - start))
-        values.append(noisy[here])
-    return _apply_threshold(np.concatenate(values), plan, bits), keys
+        found.append((shown[here] - start, noisy[here]))
+    return found
 
 
 def _open(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:

@@ -26,7 +26,7 @@ import numpy as np
 
 from ggdp.releases.comparisons import far
 from ggdp.tables.statistics.estimates import count_weights
-from ggdp.tables.statistics.released_statistics import sums_of_groups
+from ggdp.tables.statistics.released_statistics import counting, sums_of_groups
 from ggdp.tables.statistics.statistics_plan import measure_of
 
 if TYPE_CHECKING:
@@ -62,14 +62,14 @@ def notes_of(release: TableRelease) -> Iterator[str]:
             if not values.size or not (is_open or not looks_empty(release, values, one, size or 1)):
                 yield f"{named}: the published counts are consistent with an empty table. {_LOOK}"
             continue
-        sums, cells = plan.statistics.sums, len(table)
+        sums, cells = plan.statistics.sums[number], len(table)
         noisy = release.release.noisy[start : start + sums * cells].reshape(sums, cells)
         start += sums * cells
-        groups = sums_of_groups(plan, noisy.astype(np.float64))
-        counting = [column for group, column in groups if group.counts_units]
-        weights = np.concatenate(count_weights(counting))
-        counts = sum(column.sums @ weight for column, weight in zip(counting, count_weights(counting), strict=True))
-        if looks_empty(release, np.asarray(counts), weights, cells):
+        groups = sums_of_groups(plan, number, noisy.astype(np.float64))
+        columns = counting(groups)
+        weights = np.concatenate(count_weights(columns))
+        counts = sum(column.sums @ weight for column, weight in zip(columns, count_weights(columns), strict=True))
+        if not cells or (size is not None and looks_empty(release, np.asarray(counts), weights, size)):
             yield f"{named}: the published counts are consistent with an empty table. {_LOOK}"
             continue
         empty, without = {}, dict[str, list[str]]()
@@ -79,7 +79,7 @@ def notes_of(release: TableRelease) -> Iterator[str]:
                 each = np.full(known.shape[1], 1.0 / column.unit)
                 empty[group.measure] = looks_empty(release, known @ each, each, cells)
         found = {one.name: one for one in table.statistics}
-        for statistic in request.statistics:
+        for statistic in request.table_statistics[number]:
             no_value = all(np.isnan(found[name].value).all() for name in statistic.names)
             if empty.get(measure_of(request, statistic), no_value):
                 without.setdefault(statistic.column, []).extend(statistic.names)

@@ -25,7 +25,7 @@ Requests that people keep are TOML files. A field that has its default is not wr
 ========================  ==================================================================================
 ``epsilon``, ``delta``    the goal; with ``notion`` if it is neither pure nor approximate DP
 ``[[tables]]``            ``by``, and ``mean``, ``sum``, ``variance`` (lists of columns) and ``quantile``
-                          (``{column = [fractions]}``), the same for each table
+                          (``{column = [fractions]}``), of each table its own
 ``[columns.NAME]``        what a domain file declares of a column; also ``[[impossible]]``
 ``[unit]``, ``[format]``  who is protected, and how text files are read
 others                    every other field has the key that it declares, by default its name
@@ -67,6 +67,7 @@ from ggdp.tables.statistics.statistic import (
     STATISTICS,
     Quantile,
     Statistic,
+    Statistics,
     checked_statistics,
     described,
     statistic_from,
@@ -395,13 +396,14 @@ class TableOptions(TextOptions):
         check=_unit_name,
         key="unit.name",
     )
-    statistics: tuple[Statistic, ...] = field(
+    statistics: Statistics = field(
         default=(),
         converter=checked_statistics,
         metadata=documented(
-            "sequence of Mean, Sum, Variance or Quantile, optional",
+            "sequence of Mean, Sum, Variance or Quantile, or one such list for each table, optional",
             "What to publish of columns of numbers beside the counts. Their public ranges are in the domain, as "
-            '``{"income": {"range": [0, 200_000]}}``: values outside are clamped, what is not a number is left out.',
+            '``{"income": {"range": [0, 200_000]}}``: values outside are clamped, what is not a number is left out. '
+            "A list of lists, as many as `by` has, gives each table its own.",
             *(
                 _repeated(
                     f"Publish the {kind} of a column in each cell; needs its range.",
@@ -591,6 +593,11 @@ class TableRequest(TableOptions):
             object.__setattr__(self, "unit_is_row", None)
         if self.unit is not None and self.max_cells is None and self.by == ((),):
             object.__setattr__(self, "max_cells", 1)
+        if len(self.table_statistics) != len(self.by):
+            said = f"must be one list for all tables, or one for each of {len(self.by)}"
+            raise ArgumentError("statistics", f"{len(self.table_statistics)} lists", said)
+        if len(set(self.table_statistics)) == 1:
+            object.__setattr__(self, "statistics", self.table_statistics[0])
         from ggdp.tables.request_refusals import refusals
 
         for argument, value, said in refusals(self):
@@ -625,8 +632,19 @@ class TableRequest(TableOptions):
     def columns(self) -> tuple[str, ...]:
         """The columns that must be read."""
         units = () if self.unit is None else (self.unit,)
-        measured = [statistic.column for statistic in self.statistics]
+        measured = [statistic.column for statistic in self.each_statistic]
         return tuple(dict.fromkeys([*(name for names in self.by for name in names), *measured, *units]))
+
+    @cached_property
+    def table_statistics(self) -> tuple[tuple[Statistic, ...], ...]:
+        """The statistics of each table."""
+        given: Any = self.statistics
+        return given if given and isinstance(given[0], tuple) else (given,) * len(self.by)
+
+    @cached_property
+    def each_statistic(self) -> tuple[Statistic, ...]:
+        """The statistics of all tables, each once."""
+        return tuple(dict.fromkeys(one for statistics in self.table_statistics for one in statistics))
 
     @cached_property
     def filter(self) -> Filter | None:
@@ -713,11 +731,14 @@ class TableRequest(TableOptions):
         return tuple(self.count == "rows" or limited for limited in self.limits_cells)
 
     @cached_property
+    def changing(self) -> tuple[int, ...]:
+        """Most counts of each marginal that one unit can change."""
+        return self._within_sizes((1 if self.neighbours == "add-remove" else 2) * self.cells_per_unit)
+
+    @cached_property
     def sensitivity(self) -> Sensitivity:
         """How far one unit can change the counts."""
-        units = 1 if self.neighbours == "add-remove" else 2
-        changing = sum(self._within_sizes(units * self.cells_per_unit))
-        return Sensitivity.cells(changing, self.most_in_a_cell, neighbours=self.neighbours)
+        return Sensitivity.cells(sum(self.changing), self.most_in_a_cell, neighbours=self.neighbours)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -780,15 +801,16 @@ class TableRequest(TableOptions):
             if name not in _COMPOSED and value != part.default:
                 section, _, key = (said.key or name).rpartition(".")
                 sections.setdefault(section, {})[key] = dict(value) if name == "weights" else value
-        asked: dict[str, Any] = {}
-        for statistic in self.statistics:
-            if isinstance(statistic, Quantile):
-                asked.setdefault("quantile", {})[statistic.column] = list(statistic.fractions)
-            else:
-                asked.setdefault(statistic.kind, []).append(statistic.column)
+        tables: list[dict[str, Any]] = [{"name": name} for name in names] or [{} for _ in self.by]
+        for asked, by, statistics in zip(tables, self.by, self.table_statistics, strict=True):
+            asked["by"] = list(by)
+            for statistic in statistics:
+                if isinstance(statistic, Quantile):
+                    asked.setdefault("quantile", {})[statistic.column] = list(statistic.fractions)
+                else:
+                    asked.setdefault(statistic.kind, []).append(statistic.column)
         parts = [(f"[{section}]" if section else "", values) for section, values in sections.items()]
-        named: Sequence[dict[str, Any]] = [{"name": name} for name in names] or [{}] * len(self.by)
-        parts += [("[[tables]]", {**name, "by": list(by), **asked}) for name, by in zip(named, self.by, strict=True)]
+        parts += [("[[tables]]", asked) for asked in tables]
         for column in self.domain:
             declared = {key: value for key, value in column.arguments().items() if value is not None and key != "name"}
             values_in = declared.pop("range", None)
@@ -835,11 +857,6 @@ class TableRequest(TableOptions):
         tables = content.get("tables", [])
         if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
             raise ArgumentError("path", name, "needs a section [[tables]] for each table")
-        statistics = [_statistics(table) for table in tables]
-        for table, found in zip(tables, statistics, strict=True):
-            if found != statistics[0]:
-                said = "asks for other statistics in another table; ask for the same in all, or use a study for each"
-                raise ArgumentError("tables.by", table.get("by", []), said)
         by = [[columns] if isinstance(columns := table.get("by", []), str) else columns for table in tables]
         for key in ("columns", "impossible"):
             if not isinstance(content.get(key, {}), dict if key == "columns" else dict | list):
@@ -848,7 +865,7 @@ class TableRequest(TableOptions):
             by=None if by == [[]] else by,
             goal=goal_of(content["epsilon"], content.get("delta"), content.get("notion")),
             domain=Domain(content.get("columns", {}), content.get("impossible", ())),
-            statistics=statistics[0],
+            statistics=[_statistics(table) for table in tables],
             **given,
         )
 
@@ -867,7 +884,7 @@ class TableRequest(TableOptions):
         filtered = {} if self.where is None else {"where": self.where}
         # Manifests have always had the statistics last.
         last = {
-            "statistics": [described(statistic) for statistic in self.statistics],
+            "statistics": described(self.statistics),
             "per_unit": self.per_unit,
             "weights": dict(self.weights),
             "text": {**(self.text or TextFormat()).to_dict(), **self.values.declared},
@@ -914,7 +931,7 @@ class TableRequest(TableOptions):
                 # Its neighbours are those of the request.
                 "goal": replace(guarantee_from(plain["goal"]), neighbours=None),
                 "domain": Domain(columns, patterns),
-                "statistics": tuple(map(statistic_from, plain["statistics"])),
+                "statistics": statistic_from(list(plain["statistics"])),
             }
             | {name: value for name, value in plain["text"].items() if value != usual.get(name)}
         )
@@ -1015,7 +1032,7 @@ class CheckArguments(TextOptions):
     where: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "where"))
     unit: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit"))
     unit_is_row: bool | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit_is_row"))
-    statistics: tuple[Statistic, ...] = field(
+    statistics: Statistics = field(
         default=(), converter=checked_statistics, kw_only=True, metadata=like(TableRequest, "statistics")
     )
     per_unit: PerUnit | None = field(default=None, kw_only=True, metadata=like(TableRequest, "per_unit"))

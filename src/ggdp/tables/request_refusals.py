@@ -177,7 +177,7 @@ def _refused_shares(request: TableRequest) -> _Refusals:
 
 def _refused_statistics(request: TableRequest) -> _Refusals:
     """Yield statistics without a public range, and what statistics do not go with."""
-    measured = dict.fromkeys(statistic.column for statistic in request.statistics)
+    measured = dict.fromkeys(statistic.column for statistic in request.each_statistic)
     for column in measured:
         if column not in request.domain or request.domain[column].values_in is None:
             words = (
@@ -187,7 +187,7 @@ def _refused_statistics(request: TableRequest) -> _Refusals:
             yield "statistics", column, Message(words, column=column)
         if column == request.unit:
             yield "statistics", column, "is the column of units, which has no statistics"
-    for statistic in request.statistics:
+    for statistic in request.each_statistic:
         values = request.domain[statistic.column].values_in
         assert values is not None
         if statistic.squares and values.steps > FEW_STEPS:
@@ -197,9 +197,9 @@ def _refused_statistics(request: TableRequest) -> _Refusals:
         if is_summed and max(abs(values.offset), abs(values.offset + values.steps)) > MOST_STEPS:
             said = f"its range ends more than {MOST_STEPS:,} steps from 0, and the rows of a unit are added up in steps"
             yield "statistics", statistic.column, f"{said}; declare a larger step"
-    published = {name for statistic in request.statistics for name in published_names(statistic)} | {*COUNTS, COVERS}
-    for name in (name for names in request.by for name in names):
-        if name in published:
+    for names, statistics in zip(request.by, request.table_statistics, strict=True):
+        published = {name for statistic in statistics for name in published_names(statistic)} | {*COUNTS, COVERS}
+        for name in published.intersection(names):
             yield "by", name, "is the name of a published column; rename it in the source"
     for name, _ in request.weights:
         if name not in measured:
@@ -213,13 +213,9 @@ def _refused_statistics(request: TableRequest) -> _Refusals:
         ("count", request.count if request.count == "rows" else None, "statistics are of units"),
         ("total", request.total, "counts come from the noisy sums"),
         ("count_cut", request.count_cut, "intervals of statistics cover the units counted"),
-        ("false_cells", request.false_cells, "every cell is published"),
     ):
         if value is not None:
             yield name, value, Message("does not go with {statistics}: {why}", why=why)
-    for names, regime in zip(request.by, request.regimes, strict=True):
-        if regime == "open":
-            yield "by", list(names), "has a column without declared levels; statistics need declared levels or edges"
 
 
 def too_many_cells(request: TableRequest, most: int) -> ArgumentError:

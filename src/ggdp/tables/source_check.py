@@ -537,7 +537,7 @@ def check_table(
     target, text = given.pop("draft_domain", None), asked.text
     if target is not None and os.path.lexists(target):
         raise ArgumentError("draft_domain", str(target), "already exists; name another file")
-    asks_nothing = by is None and not checked_statistics(given.get("statistics", ()))
+    asks_nothing = by is None and not any(checked_statistics(given.get("statistics", ())))
     with headers_in_errors():
         names = all_columns(data, text)
     seen = _seen_columns(data, text, names, **opening) if asks_nothing or target is not None else ()
@@ -571,7 +571,7 @@ def check_table(
         columns = tuple(_column(source, column) for column in declared.values())
         ranges = tuple(
             _range(source, request, request.column(name))
-            for name in dict.fromkeys(statistic.column for statistic in request.statistics)
+            for name in dict.fromkeys(statistic.column for statistic in request.each_statistic)
         )
         rows = columns[0].rows if columns else ranges[0].rows
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains if len(marginal))
@@ -600,7 +600,7 @@ def _request_of(by: Any, domain: Any, given: Mapping[str, Any]) -> TableRequest:
     try:
         return TableRequest(by=by, domain=domain, **given)
     except ArgumentError as refused:
-        if refused.argument != "by" or checked_statistics(given.get("statistics", ())):
+        if refused.argument != "by":
             raise
         # What is too large to be listed may still be a sparse table.
         return TableRequest(by=by, domain=domain, **given, false_cells=1.0)
@@ -677,7 +677,9 @@ def _range(source: TableSource, request: TableRequest, column: Column) -> RangeC
         inside, unparsable = unparsable, 0
     anywhere = Column(name=column.name, edges=(-math.inf, math.inf), other=_OTHER, missing=_MISSING)
     forms = _forms(_unmatched(source, anywhere, anywhere)) if unparsable else ()
-    measures = [measure_of(request, statistic) for statistic in request.statistics if statistic.column == column.name]
+    measures = [
+        measure_of(request, statistic) for statistic in request.each_statistic if statistic.column == column.name
+    ]
     totals: dict[str, int] = {}
     if summed := tuple(SummedMeasure(measure, squares=False) for measure in measures if measure.rule == "sum"):
         # No cell is left out, so that the key decides nothing.
@@ -784,7 +786,8 @@ def _units(
             both = limit if request.neighbours == "add-remove" else 2 * limit
             moving = sum(both if size is None else min(both, size) for size in request.sizes)
             if request.statistics:
-                limited = evolve(request, goal=PureDP(epsilon), max_cells=limit)
+                goal = PureDP(epsilon) if request.cells is not None else ApproxDP(epsilon, request.goal.delta)
+                limited = evolve(request, goal=goal, max_cells=limit)
                 half_width = plan_request(limited).half_width
             else:
                 noise = Mechanism(table_noise(PureDP(epsilon), Sensitivity.histogram(max_cells=moving), LAPLACE))

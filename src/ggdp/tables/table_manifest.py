@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ggdp.domain.column import Column
-from ggdp.releases.release import Described, Release, Wording, manifest_of
+from ggdp.releases.release import Described, Release, Wording, left_out, manifest_of
 from ggdp.tables.request import COUNTS, COVERS, PERCENT, TableRequest
 from ggdp.tables.statistics.margins import describe_split
 from ggdp.tables.statistics.statistic import Quantile
@@ -104,25 +104,31 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
         said.append("Rows whose values fit no cell are not counted.")
     if any(domain.impossible for domain in request.domains):
         said.append("Cells that cannot occur are left out; they were declared beforehand.")
+    complete = [names for names, regime in zip(request.by, request.regimes, strict=True) if regime == "declared"]
+    whole = tuple(" x ".join(names) for names in complete) if request.regime == "mixed" else ()
     if plan.statistics is not None:
-        ranges = {one.column: request.domain[one.column].values_in for one in request.statistics}
+        ranges = {one.column: request.domain[one.column].values_in for one in request.each_statistic}
         shown = "; ".join(f"{column!r}: {values}" for column, values in ranges.items())
         said.append(
             f"For statistics, values are clamped and rounded to public ranges and steps ({shown}), and what is not a "
             "number is left out."
         )
         rules: dict[str | None, list[str]] = {}
-        for statistic in request.statistics if request.unit is not None else ():
+        for statistic in request.each_statistic if request.unit is not None else ():
             rules.setdefault(measure_of(request, statistic).rule, []).extend(statistic.names)
-        for rule, names in rules.items():
+        for rule, names in ((rule, dict.fromkeys(named)) for rule, named in rules.items()):
             which = {"min": "least", "max": "largest"}.get(str(rule), rule)
             said.append(f"For {', '.join(names)} each unit has one value in a cell: the {which} of its values there.")
-        said += dict.fromkeys(one.meaning for one in request.statistics if one.meaning is not None)
+        said += dict.fromkeys(one.meaning for one in request.each_statistic if one.meaning is not None)
         name = plan.mechanism.record.name
         noise.append(
             f"{name[0].upper()}{name[1:]} noise was added to sums over the units of each cell, from which counts and "
             f"statistics are estimated: 95% of the counts are within {plan.half_width:,} of the counts without noise."
         )
+        if plan.threshold is not None:
+            noise += [f"{' and '.join(whole)} {'is' if len(whole) == 1 else 'are'} complete."] if whole else []
+            noise.append(left_out(plan.threshold, whole))
+            noise.append("The statistics of the cells that are shown have noise of their own.")
         if plan.statistics.quantiles:
             words = "Quantiles are drawn at random, by the Exponential mechanism, better values with more probability."
             noise.append(words)
@@ -133,7 +139,7 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
         if request.digits is not None:
             digits = number_of(request.digits, "decimal digit")
             noise.append(f"Statistics are rounded to {digits}, and the ends of their intervals outwards.")
-        if not request.nonnegative:
+        if not request.nonnegative and complete:
             noise.append("Because of the noise, counts may be negative, and parts may not add up to their totals.")
     if request.percent_of is not None:
         most = max(request.most_cells)
@@ -143,12 +149,11 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
             digits = number_of(request.digits, "decimal digit")
             said.append(f"They are rounded to {digits}, and the ends of their intervals outwards.")
         said.append("A percentage is left blank where that total may be nothing but noise.")
-    complete = [names for names, regime in zip(request.by, request.regimes, strict=True) if regime == "declared"]
     return Wording(
         protected=protected_unit(request),
         first=" ".join(said),
         true="the counts without noise",
-        complete=tuple(" x ".join(names) for names in complete) if request.regime == "mixed" else (),
+        complete=whole,
         noise=" ".join(noise),
     )
 
@@ -221,7 +226,7 @@ def _columns(request: TableRequest, number: int, *, earlier: bool) -> list[dict[
         ("upper", "integer", f"upper end of the {interval}"),
     )
     said += [one for one in described if one[0] in counts]
-    for statistic in request.statistics:
+    for statistic in request.table_statistics[number]:
         of = f"{statistic.column}, clamped to {request.domain[statistic.column].values_in}"
         fractions = statistic.fractions if isinstance(statistic, Quantile) else ()
         texts = [f"{fraction:g} quantile of {of}" for fraction in fractions] or [f"{statistic.kind} of {of}"]
@@ -237,7 +242,7 @@ def _columns(request: TableRequest, number: int, *, earlier: bool) -> list[dict[
             said.append((f"{PERCENT}_{end}", "number", words))
     if covers is not None:
         said.append((COVERS, "string", f"what the interval covers, the same in every row: {covers}"))
-    empty = {PERCENT, *(name for statistic in request.statistics for name in statistic.names)}
+    empty = {PERCENT, *(name for statistic in request.table_statistics[number] for name in statistic.names)}
     return [
         {"name": name, "datatype": kind, "dc:description": words, "required": name not in empty}
         for name, kind, words in said

@@ -160,7 +160,7 @@ class TablePlan:
             mechanism=self.described_mechanism,
             guarantee=self.guarantee,
             adjustments=steps,
-            shape=(tables if sums is None else sums.sums,),
+            shape=(tables if sums is None else sum(sums.sums),),
             kind="integer" if sums is None else "number",
         )
 
@@ -182,9 +182,10 @@ class TablePlan:
         if self.statistics is not None:
             found += self.statistics.quantile_losses
         if self.threshold is not None and self.threshold.cells is None:
-            order, scale, tau = self.mechanism.order, self.mechanism.scale, self.threshold.value
-            m, most = self.request.open_cells_of_a_unit, self.request.most_in_a_cell
-            delta = thresholds.key_delta(order, scale, threshold=tau, cells_of_a_unit=m, most_in_a_cell=most)
+            law, unit = self.mechanism.law, 1 if self.statistics is None else self.statistics.count_size
+            tau, most = self.threshold.value * unit, self.request.most_in_a_cell * unit
+            m = self.request.open_cells_of_a_unit
+            delta = thresholds.key_delta(law.order, law.scale, threshold=tau, cells_of_a_unit=m, most_in_a_cell=most)
             found += (CountedLoss(ResponseLoss(0.0, delta), 1),)
         return found
 
@@ -475,7 +476,7 @@ def plan_request(
     noise_for = noise_for or (table_mechanism if split is None else statistics_mechanism)
     goal = rest_of_goal(request) if split is None else split.goal_of_sums(request.goal)
     # Of the cells that a unit can be in: those of open tables, whose keys are chosen privately, and the others.
-    m, most = request.open_cells_of_a_unit, request.most_in_a_cell
+    m = request.open_cells_of_a_unit
     cells = {"cells_of_a_unit": m, "declared_cells": request.cells_of_a_unit - m}
     if m and request.order == LAPLACE:
         # Its guarantee is pure, which leaves more to the keys.
@@ -485,19 +486,22 @@ def plan_request(
         goal = ApproxDP(goal.epsilon, share)
     sensitivity = request.sensitivity if split is None else split.sensitivity
     noise = noise_for(goal, sensitivity, None if request.order == AUTO else request.order)
-    order, scale, cut = noise.order, noise.scale, plan_cut(request, noise_for)
+    # In steps of the noise, of which a unit adds so many to a count.
+    order, scale, cut = noise.law.order, noise.law.scale, plan_cut(request, noise_for)
+    unit = 1 if split is None else split.count_size
+    most = request.most_in_a_cell * unit
     threshold, guarantee = None, noise.guarantee if split is None else split.joint(noise.guarantee)
     if m:
         share = thresholds.threshold_share(request.goal.delta, guarantee, **cells)
-        tau = thresholds.key_threshold(order, scale, delta=share, cells_of_a_unit=m, most_in_a_cell=most)
+        tau = -(-thresholds.key_threshold(order, scale, delta=share, cells_of_a_unit=m, most_in_a_cell=most) // unit)
         guarantee = thresholds.open_guarantee(
-            guarantee, order=order, scale=scale, threshold=tau, most_in_a_cell=most, **cells
+            guarantee, order=order, scale=scale, threshold=tau * unit, most_in_a_cell=most, **cells
         )
         threshold = Threshold(value=tau)
     elif request.false_cells is not None:
         assert request.cells is not None
         tau = thresholds.sparse_threshold(order, scale, cells=request.cells, false_cells=request.false_cells)
-        threshold = Threshold(value=tau, cells=request.cells, false_cells=request.false_cells)
+        threshold = Threshold(value=-(-tau // unit), cells=request.cells, false_cells=request.false_cells)
     guarantee = joint(guarantee, cut)
     # The guarantee of keys that are chosen is approximate already.
     if request.nonnegative or request.total is not None or request.false_cells is not None:

@@ -27,12 +27,10 @@ WRONG = {
         "count = 'rows': does not go with `statistics`",
     ),
     "total": ({"total": 5, "neighbours": "replace-one"}, "total = 5: does not go with `statistics`"),
-    "false cells": ({"false_cells": 1.0}, "false_cells = 1.0: does not go with `statistics`"),
     "cut": ({"unit": "u", "max_cells": 1, "count_cut": 0.1, "by": ["town"]}, "count_cut = 0.1: does not go with"),
-    "open column": (
-        {"by": ["city"], "goal": ggdp.ApproxDP(1.0, 1e-6)},
-        r"by = \['city'\]: has a column without declared levels",
-    ),
+    "open column": ({"by": ["city"]}, "by = 'city': the domain does not declare this column"),
+    "lists": ({"statistics": [MEAN, MEAN]}, "statistics = '2 lists': must be one list for all tables"),
+    "twice in a list": ({"statistics": [MEAN * 2]}, "statistics = 'mean_age': is requested twice"),
     "rule without unit": ({"per_unit": "sum"}, "per_unit = 'sum': needs `unit`"),
     "unknown rule": ({"per_unit": "median", "unit": "u", "max_cells": 1}, "per_unit = 'median'"),
     "weight of another": ({"weights": {"town": 2.0}}, "weights = 'town': is not a column of `statistics`"),
@@ -63,7 +61,7 @@ def test_fractions_are_between_0_and_1(fraction):
         ggdp.Quantile("age", fraction)
 
 
-@pytest.mark.parametrize("statistics", ["age", ["age"], 5, [None]])
+@pytest.mark.parametrize("statistics", ["age", ["age"], 5, [ggdp.Mean("age"), MEAN], [["age"]], [[MEAN]]])
 def test_statistics_are_statistics(statistics):
     with pytest.raises(ArgumentTypeError, match="statistics"):
         ggdp.plan_table(["town"], PURE, DOMAIN, statistics=statistics)
@@ -90,7 +88,6 @@ TYPED = {
         1,
         "--total = 5: does not go with",
     ),
-    "false cells": (["--mean", "age", "--range", "age=0:100", "--false-cells", "1"], 1, "--false-cells = 1.0"),
     "probabilistic": (
         ["--mean", "age", "--range", "age=0:100", "--delta", "1e-6", "--notion", "probabilistic"],
         1,

@@ -7,6 +7,7 @@ every pair has cells and units of its own, by a column with its number.
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from fractions import Fraction
 
 import numpy as np
@@ -34,16 +35,27 @@ VALUES = (None, float("nan"), float("inf"), -float("inf"), -1.0, 1.0, 0.05, 0.3,
 STATISTICS = (ggdp.Mean("x"), ggdp.Sum("x"), ggdp.Variance("x"), ggdp.Mean("y"), ggdp.Sum("y"), ggdp.Variance("y"))
 
 
-def random_request(rng, *, units):
+def random_statistics(rng):
     chosen = rng.sample(STATISTICS, rng.randint(1, 4))
     if rng.random() < 0.3:
         chosen.append(ggdp.Quantile("x", [0.5]))
-    columns = {statistic.column for statistic in chosen}
+    return chosen
+
+
+def random_request(rng, *, units):
+    by, chosen = rng.choice([[["k", "j"]], [["j"], ["k"]], [["k"]], None]), random_statistics(rng)
+    statistics, columns = chosen, {statistic.column for statistic in chosen}
+    if by is not None and len(by) > 1 and rng.random() < 0.7:
+        # Each table has its own, or none.
+        statistics = [chosen, random_statistics(rng) if rng.random() < 0.7 else None]
+        columns |= {statistic.column for statistic in statistics[1] or ()}
+    is_open = rng.random() < 0.5
     return TableRequest(
-        by=rng.choice([[["k", "j"]], [["j"], ["k"]], [["k"]], None]),
-        goal=ggdp.PureDP(1.0),
-        domain=Domain(DECLARED),
-        statistics=chosen,
+        by=by,
+        goal=ggdp.ApproxDP(1.0, 1e-6) if is_open else ggdp.PureDP(1.0),
+        # Keys of an open table are chosen privately.
+        domain=Domain({name: declared for name, declared in DECLARED.items() if not is_open or name != "k"}),
+        statistics=statistics,
         neighbours=rng.choice(["add-remove", "replace-one"]),
         weights={column: rng.choice([0.3, 1.0, 4.0]) for column in columns} if rng.random() < 0.4 else None,
         unit="u" if units else None,
@@ -90,6 +102,14 @@ def opened(engine, table):
     return open_source(ENGINES[engine](table), columns=table.column_names)
 
 
+def cells_of(marginal, at):
+    """The number of the pair and the rest of the cell, of cells or keys."""
+    if isinstance(at, pa.Table):
+        return [(int(pair), rest) for pair, *rest in zip(*at.to_pydict().values(), strict=True)]
+    each = marginal.size // PAIRS
+    return [divmod(cell, each) for cell in at.tolist()]
+
+
 def moves_of(engine, request, plan, pairs, max_cells):
     """How far each pair of neighbours moves each group of each cell: of every pair, a list of lengths in steps."""
     query = query_of(request, plan.summed, max_cells)
@@ -98,14 +118,17 @@ def moves_of(engine, request, plan, pairs, max_cells):
         with opened(engine, table_of(pairs, side)) as source:
             sides.append(source.sums(query))
     moves = [[] for _ in pairs]
-    for marginal, *answers in zip(query.marginals, *sides, strict=True):
-        for place, group in enumerate(plan.groups):
-            every = np.zeros((2, group.sums, marginal.size), dtype=np.int64)
-            for side, (cells, sums) in enumerate(answers):
-                every[side][:, cells] = group.steps(sums[place])
-            change = (every[1] - every[0]).reshape(group.sums, PAIRS, -1)
-            for number, cell in zip(*np.nonzero(change.any(axis=0)), strict=True):
-                move = change[:, number, cell]
+    measures = [summed.measure for summed in plan.summed]
+    for groups, marginal, *answers in zip(plan.tables, query.marginals, *sides, strict=True):
+        for group in groups:
+            change = defaultdict(lambda size=group.sums: np.zeros(size, dtype=np.int64))
+            for sign, (at, sums) in zip((-1, 1), answers, strict=True):
+                found = group.steps(sums[measures.index(group.measure)] if group.measure in measures else sums[0])
+                for (number, rest), steps in zip(cells_of(marginal, at), found.T, strict=True):
+                    change[number, str(rest)] += sign * steps
+            for (number, _), move in change.items():
+                if not move.any():
+                    continue
                 up, down = int(move[move > 0].sum()), -int(move[move < 0].sum())
                 # A unit that goes and one that comes, in one cell: what rises and what falls are two moves.
                 both = request.neighbours == "replace-one" and group.sums > 1 and up + down > group.most_moved
@@ -150,12 +173,21 @@ def test_random_neighbours_have_quantiles_in_no_more_cells_than_are_paid_for(see
     sides = []
     for side in (0, 1):
         with opened(list(ENGINES)[seed % len(ENGINES)], table_of(pairs, side)) as source:
-            sides.append(source.steps(query))
+            # Keys of an open marginal are numbered as they are in its sums.
+            keys = [
+                cells_of(marginal, at) for marginal, (at, _) in zip(query.marginals, source.sums(query), strict=True)
+            ]
+            sides.append(list(zip(keys, source.steps(query), strict=True)))
     moved = [0] * PAIRS
+    assert planned.tables == tuple(range(len(request.by)))
     for marginal, *answers in zip(query.marginals, *sides, strict=True):
+        each = 1 if marginal.is_open else marginal.size // PAIRS
         before, after = (
-            dict(zip(zip(cells.tolist(), steps.tolist(), strict=True), counts.tolist(), strict=True))
-            for cells, steps, counts in answers
+            {
+                (str(keys[cell] if marginal.is_open else divmod(cell, each)), step): count
+                for cell, step, count in zip(*(part.tolist() for part in found), strict=True)
+            }
+            for keys, found in answers
         )
         changed = {key: after.get(key, 0) - before.get(key, 0) for key in before | after}
         changed = {key: change for key, change in changed.items() if change}
@@ -164,7 +196,7 @@ def test_random_neighbours_have_quantiles_in_no_more_cells_than_are_paid_for(see
             of_cell = [change for (other, _), change in changed.items() if other == cell]
             # One unit comes, goes, or takes the place of another.
             assert len(of_cell) == 1 or (request.neighbours == "replace-one" and sorted(of_cell) == [-1, 1])
-            moved[cell * PAIRS // marginal.size] += 1
+            moved[int(cell[1:].split(",")[0])] += 1
     assert max(moved) * Fraction(planned.of_a_cell.epsilon) <= Fraction(planned.epsilon)
     assert max(moved) > 0
 
@@ -226,7 +258,7 @@ def test_groups_that_are_larger_than_declared_are_found(kind):
     plan = plan_statistics(request)
     if kind == "sizes":
         wrong = [replace_size(group, 2 * group.size) for group in plan.groups]
-        found = moves_of("pyarrow", request, evolved(plan, groups=tuple(wrong)), pairs, 2)
+        found = moves_of("pyarrow", request, evolved(plan, tables=(tuple(wrong),)), pairs, 2)
         assert all(excess(plan, moves) for moves in found)
         return
     # The rounding of a triple needs sums that are no whole steps: many units, in thirds of the range.

@@ -9,6 +9,7 @@ variance likewise.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from ggdp._rounding import rounded_up_text
 from ggdp.tables.statistics.estimates import TRIPLE, ColumnSums, checked_range, count_weights
-from ggdp.tables.statistics.released_statistics import estimate_of, noise_of, sums_of_groups
+from ggdp.tables.statistics.released_statistics import counting, estimate_of, noise_of, sums_of_groups
 from ggdp.tables.statistics.statistic import STATISTICS, Quantile, Sum
 from ggdp.tables.statistics.statistics_plan import StatisticsPlan, measure_of
 from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT
@@ -32,29 +33,41 @@ _MEANS, _VARIANCES = 11, 5
 
 
 def count_half_width(plan: TablePlan) -> int:
-    """Return the half-width of the 95 % interval of a count."""
+    """Return the half-width of the 95 % interval of a count; the largest of all tables."""
     assert plan.statistics is not None
-    counting = [sums for group, sums in sums_of_groups(plan, np.zeros((plan.statistics.sums, 1))) if group.counts_units]
-    return math.ceil(noise_of(plan).half_widths(np.concatenate(count_weights(counting))))
+    noise, found = noise_of(plan), []
+    for table, sums in enumerate(plan.statistics.sums):
+        columns = counting(sums_of_groups(plan, table, np.zeros((sums, 1))))
+        found.append(math.ceil(noise.half_widths(np.concatenate(count_weights(columns)))))
+    return max(found)
 
 
 def half_widths(plan: TablePlan) -> dict[str, list[float]]:
-    """Return the half-widths of each statistic in cells of `SIZES` units; those of quantiles are numbers of units."""
+    """Return the half-widths of each statistic in cells of `SIZES` units; those of quantiles are numbers of units.
+
+    Those of a statistic of several tables are the largest.
+    """
     assert plan.statistics is not None
-    groups = {group.measure: group for group in plan.statistics.groups}
     found: dict[str, list[float]] = {}
-    for statistic in plan.request.statistics:
-        if isinstance(statistic, Sum):
-            without_units = estimate_of(plan, statistic, np.zeros((plan.statistics.sums, 1)))
-            found[statistic.names[0]] = [float(without_units.upper[0])] * len(SIZES)
-        elif not isinstance(statistic, Quantile):
-            measure = measure_of(plan.request, statistic)
-            bounds = (float(measure.values.low), float(measure.values.high))
-            kind = (groups[measure].size, groups[measure].sums)
-            found[statistic.names[0]] = list(ratio_margins(statistic.kind, kind, bounds, noise_of(plan)))
+
+    def add(name: str, widths: Sequence[float]) -> None:
+        found[name] = list(map(max, found.get(name, widths), widths))
+
+    for table, statistics in enumerate(plan.request.table_statistics):
+        groups = {group.measure: group for group in plan.statistics.tables[table]}
+        for statistic in statistics:
+            if isinstance(statistic, Sum):
+                without_units = estimate_of(plan, table, statistic, np.zeros((plan.statistics.sums[table], 1)))
+                add(statistic.names[0], [float(without_units.upper[0])] * len(SIZES))
+            elif not isinstance(statistic, Quantile):
+                measure = measure_of(plan.request, statistic)
+                bounds = (float(measure.values.low), float(measure.values.high))
+                kind = (groups[measure].size, groups[measure].sums)
+                add(statistic.names[0], ratio_margins(statistic.kind, kind, bounds, noise_of(plan)))
     for planned in plan.statistics.quantiles:
         errors = [planned.of_a_cell.rank_errors(size) for size in SIZES]
-        found |= {name: [error[place] for error in errors] for place, name in enumerate(planned.statistic.names)}
+        for place, name in enumerate(planned.statistic.names):
+            add(name, [error[place] for error in errors])
     return found
 
 
@@ -102,7 +115,14 @@ def half_width_rows(plan: TablePlan) -> list[tuple[str, str]]:
 
 
 def describe_split(split: StatisticsPlan) -> dict[str, Any]:
-    """Return the groups of sums and the costs of quantiles as plain values, ready for JSON."""
+    """Return the groups of sums and the costs of quantiles as plain values, ready for JSON.
+
+    What is not of every table names its tables, which are numbered from 1.
+    """
+
+    def of(tables: Collection[int]) -> dict[str, Any]:
+        return {} if len(tables) == len(split.tables) else {"tables": [table + 1 for table in tables]}
+
     return {
         "groups": [
             {
@@ -110,11 +130,17 @@ def describe_split(split: StatisticsPlan) -> dict[str, Any]:
                 "column": None if group.measure is None else group.measure.column,
                 "per_unit": None if group.measure is None else group.measure.rule,
                 "size": group.size / STEPS_OF_A_UNIT,
+                **of([table for table, groups in enumerate(split.tables) if group in groups]),
             }
             for group in split.groups
         ],
         "quantiles": [
-            {"column": planned.measure.column, "per_unit": planned.measure.rule, "epsilon": planned.epsilon}
+            {
+                "column": planned.measure.column,
+                "per_unit": planned.measure.rule,
+                "epsilon": planned.epsilon,
+                **of(planned.tables),
+            }
             for planned in split.quantiles
         ],
     }

@@ -11,12 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from ggdp.mechanisms.quantiles import CellValues
 from ggdp.noise.entropy import is_private
+from ggdp.releases.mechanism_record import LEVEL, thresholded_intervals
 from ggdp.releases.release import make_release
-from ggdp.sources.measures import SummedMeasure
+from ggdp.sources.measures import CellSums, Measure, SummedMeasure
 from ggdp.tables.statistics.estimates import ColumnSums, Estimate, count_estimate, single_sum_estimate, sum_estimate
 from ggdp.tables.statistics.statistic import MomentStatistic, Quantile, Sum
 from ggdp.tables.statistics.statistics_plan import measure_of
@@ -24,6 +26,8 @@ from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT, SumGroup
 from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from ggdp.noise import Source
     from ggdp.releases import Release
     from ggdp.sources.query import CountQuery, TableSource
@@ -32,6 +36,23 @@ if TYPE_CHECKING:
 
 # Floats hold every whole number up to it.
 _EXACT = 2.0**53
+
+
+class ShownCells(NamedTuple):
+    """The cells of a table that are published, in increasing order, and which of its non-empty cells these are."""
+
+    cells: NDArray[np.int64]
+    is_shown: NDArray[np.bool_]  # of the non-empty cells
+    places: NDArray[np.intp]  # where those that are shown stand among the published ones
+    noisy: NDArray[np.int64] | None = None  # noisy counts that they were chosen by, in steps
+
+    @classmethod
+    def of(
+        cls, cells: NDArray[np.int64], non_empty: NDArray[np.int64], noisy: NDArray[np.int64] | None = None
+    ) -> ShownCells:
+        """Return published cells, given the non-empty ones."""
+        is_shown = np.isin(non_empty, cells)
+        return cls(cells, is_shown, np.searchsorted(cells, non_empty[is_shown]), noisy)
 
 
 class PublishedStatistic(NamedTuple):
@@ -49,67 +70,95 @@ def noise_of(plan: TablePlan) -> WeightedNoise:
 
 
 def noisy_sums(
-    opened: TableSource, query: CountQuery, plan: TablePlan, shown: Sequence[NDArray[np.int64]], bits: Source
+    plan: TablePlan,
+    summed: Sequence[tuple[NDArray[np.int64] | pa.Table, tuple[CellSums, ...]]],
+    shown: Sequence[ShownCells],
+    bits: Source,
 ) -> Release:
-    """Return the noisy sums of the cells `shown`, table after table: a row for each sum, a column for each cell."""
+    """Return the noisy sums of the cells shown, table after table: a row for each sum, a column for each cell.
+
+    Of cells that were chosen by their noisy counts these come first, and are not drawn again.
+    """
     assert plan.statistics is not None
-    answers, steps = opened.sums(replace(query, measured=plan.statistics.summed)), []
-    for (non_empty, found), domain, cells in zip(answers, plan.request.domains, shown, strict=True):
-        groups = zip(plan.statistics.groups, found, strict=True)
-        every = np.zeros((plan.statistics.sums, domain.size), dtype=np.int64)
-        every[:, non_empty] = np.concatenate([group.steps(sums) for group, sums in groups])
-        steps.append(every[:, cells].reshape(-1))
+    measures: list[Measure | None] = [summed.measure for summed in plan.statistics.summed] or [None]
+    steps = []
+    for groups, (_, found), one in zip(plan.statistics.tables, summed, shown, strict=True):
+        sums = [CellSums(*(part[one.is_shown] for part in each)) for each in found]
+        of_measure = dict(zip(measures, sums, strict=True))
+        exact = [group.steps(of_measure.get(group.measure, sums[0])) for group in groups if group.kind != "key"]
+        every = np.zeros((sum(map(len, exact)), one.cells.size), dtype=np.int64)
+        if exact:
+            every[:, one.places] = np.concatenate(exact)
+        steps.append(every)
+    noisy = plan.mechanism.noise.add(np.concatenate([every.reshape(-1) for every in steps]), bits)
+    parts = np.split(noisy, np.cumsum([every.size for every in steps[:-1]], dtype=np.intp))
+    pairs = [([] if one.noisy is None else [one.noisy]) + [part] for one, part in zip(shown, parts, strict=True)]
     # The sensitivity is about groups of sums, of which a mechanism's `release` knows nothing.
-    values = plan.mechanism.noise.add(np.concatenate(steps), bits) / STEPS_OF_A_UNIT
+    values = np.concatenate([part for pair in pairs for part in pair]) / STEPS_OF_A_UNIT
     return make_release(values, plan.described_mechanism, plan.guarantee if is_private(bits) else None)
 
 
 def draw_quantiles(
-    opened: TableSource, query: CountQuery, plan: TablePlan, shown: Sequence[NDArray[np.int64]], bits: Source
+    opened: TableSource, query: CountQuery, plan: TablePlan, shown: Sequence[ShownCells], bits: Source
 ) -> list[list[PublishedStatistic]]:
     """Return the quantiles of each table in the unit of their columns; null where nothing is known of a cell."""
     assert plan.statistics is not None
     found: list[list[PublishedStatistic]] = [[] for _ in shown]
     for planned in plan.statistics.quantiles:
         values = planned.measure.values
-        asked = replace(query, measured=(SummedMeasure(planned.measure, squares=False),))
-        for table, ((at, steps, counts), cells) in enumerate(zip(opened.steps(asked), shown, strict=True)):
-            # Only cells that are published have rows.
-            places = np.searchsorted(cells, at)
-            drawn = planned.of_a_cell.draw(CellValues.of(places, steps, counts, cells=cells.size), bits)
+        asked = replace(query.of_tables(planned.tables), measured=(SummedMeasure(planned.measure, squares=False),))
+        for table, (at, steps, counts) in zip(planned.tables, opened.steps(asked), strict=True):
+            size = shown[table].cells.size
+            one = ShownCells.of(shown[table].cells, at)
+            of_cells = CellValues.of(one.places, steps[one.is_shown], counts[one.is_shown], cells=max(size, 1))
+            drawn = planned.of_a_cell.draw(of_cells, bits)
             value, lower, upper = (
                 (steps + values.offset).astype(np.float64) * values.step.numerator / values.step.denominator
                 for steps in (drawn.values, drawn.lower, drawn.upper)
             )
             value = np.where(drawn.known, value, np.nan)
-            columns = zip(planned.statistic.names, value.T, lower.T, upper.T, strict=True)
+            columns = zip(planned.statistic.names, value[:size].T, lower[:size].T, upper[:size].T, strict=True)
             found[table] += [PublishedStatistic(*column) for column in columns]
     return found
 
 
-def sums_of_groups(plan: TablePlan, noisy: NDArray[np.float64]) -> list[tuple[SumGroup, ColumnSums]]:
-    """Return each group with its noisy sums, in steps, from the noisy sums of a table."""
+def sums_of_groups(plan: TablePlan, table: int, noisy: NDArray[np.float64]) -> list[tuple[SumGroup, ColumnSums]]:
+    """Return each group of a table with its noisy sums, in steps, from those of the table."""
     assert plan.statistics is not None
-    groups = plan.statistics.groups
+    groups = plan.statistics.tables[table]
     parts = np.split(noisy * STEPS_OF_A_UNIT, np.cumsum([group.sums for group in groups[:-1]], dtype=np.intp))
     return [(group, ColumnSums(sums=part.T, unit=group.size)) for group, part in zip(groups, parts, strict=True)]
 
 
-def published_count(plan: TablePlan, noisy: NDArray[np.float64]) -> Estimate:
+def counting(groups: Sequence[tuple[SumGroup, ColumnSums]]) -> list[ColumnSums]:
+    """Return the sums that counts are estimated from: all that count units, or the one that cells were chosen by."""
+    keys = [sums for group, sums in groups if group.kind == "key"]
+    return keys or [sums for group, sums in groups if group.counts_units]
+
+
+def published_count(plan: TablePlan, table: int, noisy: NDArray[np.float64]) -> Estimate:
     """Return the number of units of each cell, from the noisy sums of a table: a row for each sum."""
-    return count_estimate([sums for group, sums in sums_of_groups(plan, noisy) if group.counts_units], noise_of(plan))
+    groups = sums_of_groups(plan, table, noisy)
+    if plan.threshold is None or groups[0][0].kind != "key":
+        return count_estimate(counting(groups), noise_of(plan))
+    (_, column), size = groups[0], groups[0][0].size
+    law, steps = evolve(plan.mechanism.law, step=None), np.rint(column.sums[:, 0]).astype(np.int64)
+    threshold = evolve(plan.threshold, value=plan.threshold.value * size)
+    lower, upper = thresholded_intervals(law, threshold, steps, LEVEL)
+    value = (steps + size // 2) // size
+    return Estimate(value, np.minimum(-(-lower // size), value), np.maximum(upper // size, value))
 
 
 def published_statistics(
-    plan: TablePlan, noisy: NDArray[np.float64], quantiles: Sequence[PublishedStatistic]
+    plan: TablePlan, table: int, noisy: NDArray[np.float64], quantiles: Sequence[PublishedStatistic]
 ) -> tuple[PublishedStatistic, ...]:
     """Return the statistics of each cell in the order of the request, from noisy sums and quantiles of a table."""
-    found = {quantile.name: quantile for quantile in quantiles}
-    for statistic in plan.request.statistics:
+    found, statistics = {quantile.name: quantile for quantile in quantiles}, plan.request.table_statistics[table]
+    for statistic in statistics:
         if not isinstance(statistic, Quantile):
-            (name,), estimate = statistic.names, estimate_of(plan, statistic, noisy)
+            (name,), estimate = statistic.names, estimate_of(plan, table, statistic, noisy)
             found[name] = PublishedStatistic(name, estimate.value, estimate.lower, estimate.upper)
-    shown = (found[name] for statistic in plan.request.statistics for name in statistic.names)
+    shown = (found[name] for statistic in statistics for name in statistic.names)
     digits = plan.request.digits
     return tuple(shown if digits is None else (rounded_outwards(one, digits) for one in shown))
 
@@ -135,9 +184,9 @@ def rounded_outwards(statistic: PublishedStatistic, digits: int) -> PublishedSta
     return PublishedStatistic(name, np.clip(nearest, lower, upper), lower, upper)
 
 
-def estimate_of(plan: TablePlan, statistic: MomentStatistic | Sum, noisy: NDArray[np.float64]) -> Estimate:
+def estimate_of(plan: TablePlan, table: int, statistic: MomentStatistic | Sum, noisy: NDArray[np.float64]) -> Estimate:
     """Return a statistic of each cell, from the noisy sums of a table."""
-    measure, noise, groups = measure_of(plan.request, statistic), noise_of(plan), sums_of_groups(plan, noisy)
+    measure, noise, groups = measure_of(plan.request, statistic), noise_of(plan), sums_of_groups(plan, table, noisy)
     group, column = next((group, sums) for group, sums in groups if group.measure == measure)
     if group.kind == "sum":
         step = float(measure.values.step) * group.largest / group.size

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from attrs import field, frozen
 
@@ -233,6 +233,8 @@ class Quantile(_ColumnStatistic):
 
 
 Statistic: TypeAlias = MomentStatistic | Sum | Quantile
+# Those of all tables of a request, or one tuple for each table.
+Statistics: TypeAlias = tuple[Statistic, ...] | tuple[tuple[Statistic, ...], ...]
 # By the names that flags, files, manifests and published columns have.
 STATISTICS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in (Mean, Sum, Variance, Quantile)}
 
@@ -242,27 +244,37 @@ def published_names(statistic: Statistic) -> tuple[str, ...]:
     return tuple(name + end for name in statistic.names for end in ("", "_lower", "_upper"))
 
 
-def described(statistic: Statistic) -> dict[str, Any]:
-    """Return a statistic as plain values, ready for JSON."""
+def described(statistic: Statistic | Statistics) -> Any:  # noqa: ANN401 - a mapping, or lists of them
+    """Return a statistic, or several, as plain values, ready for JSON."""
+    if isinstance(statistic, tuple):
+        return [described(one) for one in statistic]
     found: dict[str, Any] = {"kind": statistic.kind, "column": statistic.column}
     return found | ({"fractions": list(statistic.fractions)} if isinstance(statistic, Quantile) else {})
 
 
-def statistic_from(plain: Mapping[str, Any]) -> Statistic:
-    """Return the statistic that `described` wrote."""
-    return cast("Statistic", STATISTICS[plain["kind"]](**{name: plain[name] for name in plain if name != "kind"}))
+def statistic_from(plain: Any) -> Any:  # noqa: ANN401 - as `described` has it
+    """Return the statistic, or the tuple of them, that `described` wrote."""
+    if isinstance(plain, list):
+        return tuple(map(statistic_from, plain))
+    return STATISTICS[plain["kind"]](**{name: plain[name] for name in plain if name != "kind"})
 
 
-def checked_statistics(statistics: object) -> tuple[Statistic, ...]:
-    """Return statistics, each requested once."""
-    if statistics is None:
-        return ()
-    given: Sequence[Any] = [statistics]
+def checked_statistics(statistics: object) -> Statistics:
+    """Return statistics, each requested once; or a tuple for each table, from a list of lists."""
+    given: Sequence[Any] = () if statistics is None else [statistics]
     if isinstance(statistics, Iterable) and not isinstance(statistics, str | bytes):
         given = tuple(statistics)
+    if given and all(one is None or isinstance(one, list | tuple) for one in given):
+        return tuple(_each_once(one or ()) for one in given)
+    return _each_once(given)
+
+
+def _each_once(given: Sequence[Any]) -> tuple[Statistic, ...]:
     for statistic in given:
         if not isinstance(statistic, Statistic):
-            expected = 'must be statistics, such as [ggdp.Mean("age"), ggdp.Sum("income")]'
+            expected = (
+                'must be statistics, such as [ggdp.Mean("age"), ggdp.Sum("income")], or a list of them for each table'
+            )
             raise ArgumentTypeError("statistics", statistic, expected)
     names = [name for statistic in given for name in statistic.names]
     drawn = [statistic.column for statistic in given if isinstance(statistic, Quantile)]

@@ -1,19 +1,40 @@
 """How the statistics of a request are made private: which sums share a group, the noise of all of them, and the split.
 
-All of it follows from the request. Each column and rule has one group of sums (`ggdp.tables.statistics.sum_groups`): a
-triple where a statistic needs squares (variances do), a pair where none does (means); a sum alone is one sum, if
-another group counts the units, or else a pair, which counts them at no further cost. If nothing but quantiles is
-requested, units are counted by themselves. All groups have noise of one law, calibrated as one query for all tables. A
-column of weight w has a group of w times the size of one of weight 1: its noise is 1/w times as large in the unit of
-the column.
+All of it follows from the request. In a table each column and rule has one group of sums
+(`ggdp.tables.statistics.sum_groups`): a triple where a statistic needs squares (variances do), a pair where none does
+(means); a sum alone is one sum, if another group counts the units, or else a pair, which counts them at no further
+cost. If nothing but quantiles is requested of a table, or nothing at all, units are counted by themselves. All groups
+of all tables have noise of one law, calibrated as one query. A column of weight w has a group of w times the size of
+one of weight 1: its noise is 1/w times as large in the unit of the column. A count of units has the weight 1.
 
-Quantiles are drawn apart, by the exponential mechanism, for a share of epsilon: as the weights of their columns are to
-the weights of all columns and groups.
+**Cells that are chosen privately** (`ggdp.tables.thresholds`): sparse tables, and tables whose keys are not public.
+They have a group of their own that counts units, the key group. A cell is published if its noisy count reaches the
+threshold, and sums and quantiles are released of exactly the published cells, false cells included.
+
+Claim. Such a release has the guarantee that is proved in `ggdp.tables.thresholds` for counts alone, with the noise of
+all groups, and the quantiles, in place of that of the counts. Proof. Let every cell that either of two neighbours can
+have get noise on all its sums, and quantiles, and let those of cells below the threshold be left out afterwards: the
+law is the same, as cells are independent and what is left out is not looked at, so it need not be drawn. In the proof
+there c and c' are then probabilities of counts, sums and quantiles of the cells C, for which all groups that a unit
+changes are proved together; a cell of A or B is shown, with whatever stands beside its count, with a probability of at
+most d, as its count alone decides, to which the one unit adds W steps (R, in steps).
+
+Claim (intervals). Given which cells are published, the noise of all other groups has its own law, so that intervals of
+statistics cover as in complete tables. Counts are those of the key group, with intervals for cells chosen by their
+noise (`ggdp.releases.mechanism_record`, in steps of the grid): they hold for a count in steps, so for one in units.
+
+Price. Under pure DP r + 1 groups of weight 1 have noise of the scale (r + 1)/epsilon each. Of all ways to split epsilon
+between keys and r columns this one has the least product of their scales; weights move it. One calibration is never
+worse than two that share epsilon and delta.
+
+Quantiles are drawn apart, by the exponential mechanism, for a share of epsilon: their weight times the cells that a
+unit changes in their tables, of the sum of these over all columns and groups of all tables.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
@@ -39,30 +60,41 @@ GRID = Grid(step=1.0 / STEPS_OF_A_UNIT)
 
 
 class PlannedQuantiles(NamedTuple):
-    """Quantiles of a measure: what they cost in all tables together, and how those of one cell are drawn."""
+    """Quantiles of a measure: what they cost in all their tables together, and how those of one cell are drawn."""
 
     statistic: Quantile
     measure: Measure
+    tables: tuple[int, ...]
     epsilon: float
     of_a_cell: QuantilePlan
 
 
 @frozen(kw_only=True)
 class StatisticsPlan:
-    """The groups of sums of a request, and its quantiles."""
+    """The groups of sums of each table of a request, and its quantiles."""
 
-    groups: tuple[SumGroup, ...]
+    tables: tuple[tuple[SumGroup, ...], ...]
     sensitivity: Sensitivity  # how far one unit can move the sums of all tables, in the unit of a count
     quantiles: tuple[PlannedQuantiles, ...] = ()
 
     @property
+    def groups(self) -> tuple[SumGroup, ...]:
+        """The groups of all tables, each once."""
+        return tuple(dict.fromkeys(group for groups in self.tables for group in groups))
+
+    @property
+    def count_size(self) -> int:
+        """What one unit adds to the count of a cell that is chosen by it, in steps; 1 if none are."""
+        return next((group.size for group in self.groups if group.kind == "key"), 1)
+
+    @property
     def summed(self) -> tuple[SummedMeasure, ...]:
-        """What is added up of the values of units, for the groups that add up values, in their order."""
-        return tuple(
-            SummedMeasure(group.measure, squares=group.kind == "triple")
-            for group in self.groups
-            if group.measure is not None
-        )
+        """What is added up of the values of units, each measure once: in all tables, and released where it is asked."""
+        squares: dict[Measure, bool] = {}
+        for group in self.groups:
+            if group.measure is not None:
+                squares[group.measure] = squares.get(group.measure, False) or group.kind == "triple"
+        return tuple(SummedMeasure(measure, squares=needed) for measure, needed in squares.items())
 
     @property
     def measured(self) -> tuple[SummedMeasure, ...]:
@@ -70,9 +102,9 @@ class StatisticsPlan:
         return (*self.summed, *(SummedMeasure(planned.measure, squares=False) for planned in self.quantiles))
 
     @property
-    def sums(self) -> int:
-        """Number of noisy sums of a cell."""
-        return sum(group.sums for group in self.groups)
+    def sums(self) -> tuple[int, ...]:
+        """Number of noisy sums of a cell of each table."""
+        return tuple(sum(group.sums for group in groups) for groups in self.tables)
 
     @property
     def quantile_losses(self) -> tuple[CountedLoss, ...]:
@@ -103,60 +135,80 @@ def measure_of(request: TableRequest, statistic: Statistic) -> Measure:
 
 def plan_statistics(request: TableRequest) -> StatisticsPlan:
     """Return the groups of sums of a request that has statistics, and what its quantiles cost."""
-    wanted: dict[Measure, set[type[Statistic]]] = {}
-    quantiles = []
-    for statistic in request.statistics:
-        measure = measure_of(request, statistic)
-        if isinstance(statistic, Quantile):
-            quantiles.append((statistic, measure))
-        else:
-            wanted.setdefault(measure, set()).add(type(statistic))
-    counted = any(kinds - {Sum} for kinds in wanted.values())
+    wanted: list[dict[Measure | None, set[type[Statistic]]]] = []
+    quantiles: dict[tuple[Quantile, Measure], list[int]] = {}
+    for table, (statistics, regime) in enumerate(zip(request.table_statistics, request.regimes, strict=True)):
+        kinds: dict[Measure | None, set[type[Statistic]]] = {} if regime == "declared" else {None: set()}
+        for statistic in statistics:
+            value = measure_of(request, statistic)
+            if isinstance(statistic, Quantile):
+                quantiles.setdefault((statistic, value), []).append(table)
+            else:
+                kinds.setdefault(value, set()).add(type(statistic))
+        wanted.append(kinds or {None: set()})
     declared = {column: Fraction(repr(weight)) for column, weight in request.weights}
-    weights = {measure: declared.get(measure.column, Fraction(1)) for measure in wanted}
-    most = max(weights.values(), default=Fraction(1))
-    groups = []
-    for measure, kinds in wanted.items():
-        size = max(math.floor(STEPS_OF_A_UNIT * weights[measure] / most), 1)
-        if kinds == {Sum} and counted:
-            values = measure.values
-            ends = max(abs(values.offset), abs(values.offset + values.steps))
-            # The most steps that a unit moves a sum by.
-            largest = ends if request.neighbours == "add-remove" else max(ends, values.steps)
-            groups.append(SumGroup(kind="sum", measure=measure, size=size, largest=largest))
-        else:
-            counted = True
-            squares = any(kind.squares for kind in kinds)
-            groups.append(SumGroup(kind="triple" if squares else "pair", measure=measure, size=size))
-    groups = groups or [SumGroup(kind="count")]
-    drawn = [declared.get(measure.column, Fraction(1)) for _, measure in quantiles]
-    total = sum(drawn) + (sum(weights.values()) or 1)
-    # Groups of one sum move as counts do. Of others, a unit that goes and one that comes can move two in one cell.
-    units = 1 if request.neighbours == "add-remove" else 2
-    moving = [request.sensitivity.moving if group.sums == 1 else units * request.cells_of_a_unit for group in groups]
-    sizes = [group.most_moved / STEPS_OF_A_UNIT for group in groups]
-    if len({group.size for group in groups}) == 1:
-        sensitivity = Sensitivity.cells(sum(moving), max(sizes), neighbours=request.neighbours)
+
+    def weight_of(measure: Measure | None) -> Fraction:
+        return Fraction(1) if measure is None else declared.get(measure.column, Fraction(1))
+
+    most = max(weight_of(measure) for kinds in wanted for measure in kinds)
+    units, changing = 1 if request.neighbours == "add-remove" else 2, request.changing
+    tables: list[tuple[SumGroup, ...]] = []
+    moving = Counter[SumGroup]()
+    for table, kinds in enumerate(wanted):
+        counted, groups = any(asked != {Sum} for asked in kinds.values()), []
+        for measure, asked in kinds.items():
+            size = max(math.floor(STEPS_OF_A_UNIT * weight_of(measure) / most), 1)
+            if measure is None:
+                group = SumGroup(kind="count" if request.regimes[table] == "declared" else "key", size=size)
+            elif asked == {Sum} and counted:
+                values = measure.values
+                ends = max(abs(values.offset), abs(values.offset + values.steps))
+                # The most steps that a unit moves a sum by.
+                most_steps = ends if request.neighbours == "add-remove" else max(ends, values.steps)
+                group = SumGroup(kind="sum", measure=measure, size=size, largest=most_steps)
+            else:
+                counted = True
+                squares = any(kind.squares for kind in asked)
+                group = SumGroup(kind="triple" if squares else "pair", measure=measure, size=size)
+            groups.append(group)
+            # Groups of one sum move as counts do. Of others, a unit that goes and one that comes can move two in one
+            # cell.
+            moving[group] += changing[table] if group.sums == 1 else units * request.most_cells[table]
+        tables.append(tuple(groups))
+    sizes = {group: group.most_moved / STEPS_OF_A_UNIT for group in moving}
+    if len({group.size for group in moving}) == 1:
+        largest = max(sizes.values())
+        sensitivity = Sensitivity.cells(sum(moving.values()), largest, neighbours=request.neighbours)
     else:
-        repeated = [size for size, number in zip(sizes, moving, strict=True) for _ in range(number)]
+        repeated = [sizes[group] for group in moving.elements()]
         sensitivity = Sensitivity.box(repeated, neighbours=request.neighbours)
+    # In units of the cells that a unit changes: all weights, and those of each of the quantiles.
+    drawn = {
+        asked: weight_of(asked[1]) * sum(changing[table] for table in asked_in) for asked, asked_in in quantiles.items()
+    }
+    total = sum(drawn.values()) + sum(
+        changing[table] * weight_of(measure) for table, kinds in enumerate(wanted) for measure in kinds
+    )
     return StatisticsPlan(
-        groups=tuple(groups),
+        tables=tuple(tables),
         sensitivity=sensitivity,
         quantiles=tuple(
-            _plan_quantiles(request, statistic, measure, weight / total)
-            for (statistic, measure), weight in zip(quantiles, drawn, strict=True)
+            _plan_quantiles(request, *asked, tuple(asked_in), drawn[asked] / total)
+            for asked, asked_in in quantiles.items()
         ),
     )
 
 
-def _plan_quantiles(request: TableRequest, statistic: Quantile, measure: Measure, share: Fraction) -> PlannedQuantiles:
+def _plan_quantiles(
+    request: TableRequest, statistic: Quantile, measure: Measure, tables: tuple[int, ...], share: Fraction
+) -> PlannedQuantiles:
     """Return how quantiles are drawn for a share of epsilon.
 
     Claim. They cost at most `epsilon`: one unit changes as many cells as counts (`TableRequest.sensitivity`), and each
     costs at most the epsilon of a cell (`ggdp.mechanisms.quantiles`), which is rounded down.
     """
-    cells = request.sensitivity.moving
+    cells = sum(request.changing[table] for table in tables)
     epsilon = rounded_up(Fraction(request.goal.epsilon) * share, of="epsilon")
     cost = epsilon / cells
     while Fraction(cost) * cells > Fraction(epsilon):
@@ -164,7 +216,7 @@ def _plan_quantiles(request: TableRequest, statistic: Quantile, measure: Measure
     drawn = QuantilePlan(
         fractions=statistic.exact_fractions, steps=measure.values.steps, epsilon=cost, neighbours=request.neighbours
     )
-    return PlannedQuantiles(statistic, measure, epsilon, drawn)
+    return PlannedQuantiles(statistic, measure, tables, epsilon, drawn)
 
 
 def statistics_mechanism(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Mechanism:

@@ -12,6 +12,7 @@ r          value of a unit in steps from 0, for sums; R is the largest |r|
 kind      a unit adds, in units of W                   sums
 ========  ===========================================  ==============================================================
 count     1                                            W (n + n_0)
+key       1                                            W (n + n_0), which decides whether its cell is published
 sum       r / R, 0 without a value                     W (s_1 + n lo/g) / R
 pair      1, 0, 0 without a value;                     W n_0; W (n - s_1 / N); W s_1 / N
           else 0, 1 - a/N, a/N
@@ -63,20 +64,20 @@ _ROUNDED = 2
 class SumGroup:
     """A group of sums."""
 
-    kind: Literal["count", "sum", "pair", "triple"]  # what a unit adds
-    measure: Measure | None = None  # the value that is added up; None for a count
+    kind: Literal["key", "count", "sum", "pair", "triple"]  # what a unit adds
+    measure: Measure | None = None  # the value that is added up; None for a count of units
     size: int = STEPS_OF_A_UNIT  # W, in steps
     largest: int = 0  # R, for a sum
 
     @property
     def sums(self) -> int:
         """Number of sums of a cell."""
-        return {"count": 1, "sum": 1, "pair": 3, "triple": 4}[self.kind]
+        return {"pair": 3, "triple": 4}.get(self.kind, 1)
 
     @property
     def counts_units(self) -> bool:
-        """Whether the sums of a cell add up to its number of units, times the size."""
-        return self.kind != "sum"
+        """Whether sums of a cell add up to its number of units, times the size, and chose no cell by their noise."""
+        return self.kind not in ("key", "sum")
 
     @property
     def most_moved(self) -> int:
@@ -86,7 +87,7 @@ class SumGroup:
     def steps(self, found: CellSums) -> NDArray[np.int64]:
         """Return the sums of each cell, in steps: an array of as many rows as there are sums."""
         w = self.size
-        if self.kind == "count" or self.measure is None:
+        if self.measure is None:
             exact = [w * found.units]
         elif self.kind == "sum":
             exact = [w * (found.first + self.measure.values.offset * found.known) // self.largest]
