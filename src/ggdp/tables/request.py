@@ -92,6 +92,10 @@ EngineName: TypeAlias = Literal["duckdb", "spark"]
 AUTO: Literal["auto"] = "auto"
 # The unit of a request that declares that each row is one.
 ROW = "row"
+NO_UNIT = Message(
+    "no unit is declared, so each row is protected by itself: if people can have several rows, name the column that "
+    "identifies them with {unit} and {max_cells}; if each has one row at most, declare it with {unit:row}"
+)
 # The columns of a published table beside its keys.
 COUNTS = ("count", "noisy_count", "lower", "upper")
 # A published column, where units may be counted in fewer cells than they are in: what the interval covers, in words.
@@ -254,26 +258,26 @@ class TextOptions:
     decimal: str | None = option(
         "str, optional",
         'Decimal mark of numbers in columns of text, such as ","; a point by default. A column may declare its own.',
-        Flag("Decimal mark of numbers in text: ',' or '.' (default).", "C"),
+        Flag("Decimal mark of numbers in text: ',' or '.' (default).", "C", label="Decimal mark"),
         key="format.decimal",
     )
     thousands: str | None = option(
         "str, optional",
         "Separator of groups of three digits of numbers in columns of text: a point, a comma, an apostrophe or a "
         "space; none by default.",
-        Flag("Separator of thousands of numbers in text: '.', ',', ' or a space.", "C"),
+        Flag("Separator of thousands of numbers in text: '.', ',', ' or a space.", "C", label="Thousands separator"),
         key="format.thousands",
     )
     date_format: str | None = option(
         "str, optional",
         'How dates are written in columns of text, such as "%d.%m.%Y"; by default as in ISO 8601.',
-        Flag("How dates in text are written, such as '%d.%m.%Y'; else ISO 8601.", "FORMAT"),
+        Flag("How dates in text are written, such as '%d.%m.%Y'; else ISO 8601.", "FORMAT", label="Date format"),
         key="format.date_format",
     )
     null_values: tuple[str, ...] | None = option(
         "sequence of str, optional",
         'Words that stand for missing values in columns of text, such as ``["NA", "."]``.',
-        Flag("Words that stand for missing values in text, such as NA,.", "W[,W...]"),
+        Flag("Words that stand for missing values in text, such as NA,.", "W[,W...]", label="Words for missing"),
         check=null_words,
         key="format.null_values",
     )
@@ -319,6 +323,7 @@ class TableOptions(TextOptions):
         Flag(
             "Count only rows that meet a condition, in a small SQL: \"age >= 18 and ward <> 'test'\".",
             "EXPRESSION",
+            label="Filter",
         ),
         check=_where,
     )
@@ -332,7 +337,12 @@ class TableOptions(TextOptions):
     unit_is_row: bool = option(
         "bool, default False",
         'The same as ``unit="row"``.',
-        Flag("Each person has one row at most: each row is a unit.", kind=bool, default=False),
+        Flag(
+            "Each person has one row at most: each row is a unit.",
+            kind=bool,
+            default=False,
+            label="Each row is one person",
+        ),
         check=_validate.boolean,
         key="unit.is_row",
         default=False,
@@ -470,7 +480,12 @@ class TableOptions(TextOptions):
     digits: int | None = option(
         "int, optional",
         "Decimal digits of `statistics`: values are rounded, and the ends of intervals outwards, which costs nothing.",
-        Flag("Round statistics to this many decimal digits, and their intervals outwards.", "N", int | None),
+        Flag(
+            "Round statistics to this many decimal digits, and their intervals outwards.",
+            "N",
+            int | None,
+            label="Digits",
+        ),
         check=_validate.integer,
         at_least=0,
     )
@@ -714,11 +729,7 @@ class TableRequest(TableOptions):
         """What to write if people can have several rows, where no unit is declared; None if one is."""
         if self.unit is not None or self.unit_is_row:
             return None
-        return Message(
-            "no unit is declared, so each row is protected by itself: if people can have several rows, name the "
-            "column that identifies them with {unit} and {max_cells}; if each has one row at most, declare it with "
-            "{unit:row}"
-        )
+        return NO_UNIT
 
     @property
     def dates(self) -> list[str]:
