@@ -105,7 +105,10 @@ KEPT = {
         '[columns.ok]\nlevels = ["y", "n"]\n[[impossible]]\nward = "eyes"\nok = "y"\n',
         ["impossible"],
     ),
-    "a name of several lines": ('[columns."o\\nk"]\nlevels = ["y"]\n', ["levels of column 'o\\nk'"]),
+    "a name of several lines": (
+        '[columns."o\\nk"]\nlevels = ["y"]\n',
+        ["by", "levels of column 'ward'", "levels of column 'o\\nk'"],
+    ),
 }
 
 
@@ -160,12 +163,12 @@ def test_a_goal_beyond_the_form_is_kept_and_its_inputs_stand_for_nothing() -> No
 
 
 def test_what_is_changed_in_the_form_is_changed_and_the_rest_stays() -> None:
-    text = COUNTS.replace("[columns.ward]", '[unit]\ncolumn = "p"\nmax_cells = 1\ncount_cut = 0.1\n[columns.ward]')
+    text = COUNTS.replace("[columns.ward]", '[unit]\ncolumn = "p"\nmax_cells = 1\ncount = "rows"\nmax_rows_per_cell = 4\n[columns.ward]')
     study, form = opened(text + '[columns.cost]\ndecimal = ","\n[columns.other]\nlevels = [true]\n')
     changed = evolve(form, levels="ward=births", other="ward=rest", epsilon=0.1)
     found = released(study, changed)
     assert found.domain["ward"].labels == ("births", "rest")
-    assert (found.goal.epsilon, found.count_cut) == (0.1, 0.1)
+    assert (found.goal.epsilon, found.max_rows_per_cell) == (0.1, 4)
     assert found.domain["other"].levels == (True,)
     # A column that is taken out of the form is taken out, and its options stay for when it comes back.
     assert "ward" not in released(study, evolve(form, by="other", levels="")).domain
