@@ -180,7 +180,7 @@ def test_a_simulated_table_is_shown_with_both_figures_and_as_a_file() -> None:
     shown = simulate_table(VISITS.table.plan(), Simulation(units=40))
     rows = rows_of(found.files["ggdp-table.csv"])
     assert [float(row["simulated_count"]) for row in rows] == shown.original["count"].tolist()
-    assert [int(row["noisy_count"]) for row in rows] == shown.table.noisy_count.tolist()
+    assert [int(row["count"]) for row in rows] == shown.table.noisy_count.tolist()
     share, texts = round(100 * shown.including_zero), texts_of(found)
     zero = f"{round(3 * shown.including_zero)} of 3"
     assert said_of(found, zero) == f"counts ({share} %) have an interval that includes 0"

@@ -23,10 +23,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import frozen
 from numpy.typing import NDArray
 
 from ggdp import datasets
+from ggdp._records import frozen
 from ggdp.errors import ArgumentError
 from ggdp.explorer import settings as fields
 from ggdp.noise import SeededSource
