@@ -7,9 +7,11 @@ the budget of several releases.
 >>> import ggdp, pyarrow
 >>> people = pyarrow.table({"smokes": ["no", "yes", "no"], "age": [31, 45, 62]})
 >>> domain = {"smokes": ["no", "yes"], "age": {"range": [0, 100]}}
->>> table = ggdp.release_table(people, by="smokes", goal=1.0, domain=domain, statistics=[ggdp.Mean("age")])
+>>> table = ggdp.release_table(
+...     people, by="smokes", goal=1.0, domain=domain, unit="row", statistics=[ggdp.Mean("age")]
+... )
 >>> table.to_arrow().column_names[:4]
-['smokes', 'count', 'noisy_count', 'lower']
+['smokes', 'count', 'lower', 'upper']
 >>> print(table.guarantee)
 1-DP under add-remove neighbours
 

@@ -170,8 +170,9 @@ def test_several_tables_have_their_names(capsys):
     assert sorted(os.listdir("out")) == ["kinds.csv", "manifest.json", "wards.csv"]
     release = ggdp.Study.read("two.toml").run("studies/data/visits.csv")
     assert release["kinds"] is release.tables[1]
-    with pytest.raises(ArgumentError, match="its tables are wards, kinds"):
-        release["ward"]
+    assert release["ward"] is release["wards"]
+    with pytest.raises(ArgumentError, match="is not one of the tables: 'wards', 'kinds'"):
+        release["street"]
     goal, domain = ggdp.PureDP(1.0), {"a": [1, 2], "b": [1, 2]}
     by_columns = ggdp.plan_table([["a"], ["a", "b"]], goal, domain).run(
         pytest.importorskip("pyarrow").table({"a": [1], "b": [2]})

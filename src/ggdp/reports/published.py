@@ -374,7 +374,9 @@ def difference(
 
     laws = [(float(noise["order"]), float(noise["scale"])) for noise in (one.manifest["mechanism"] for one in releases)]
     half = difference_half_width(laws[0], laws[1], level)
-    change = [int(later["noisy_count"]) - int(earlier["noisy_count"]) for earlier, later in zip(*rows, strict=True)]
+    # Where no adjustment makes it differ, the raw count is the count.
+    noisy = ([int(row.get("noisy_count", row["count"])) for row in table] for table in rows)
+    change = [later - earlier for earlier, later in zip(*noisy, strict=True)]
     keys = {name: list(column) for name, column in zip(by, zip(*cells[0], strict=True), strict=True)}
     ends = {"lower": [one - half for one in change], "upper": [one + half for one in change]}
     return pa.table({**keys, "difference": change, **ends})

@@ -339,7 +339,7 @@ def plan_range(
     Examples
     --------
     >>> import ggdp
-    >>> ggdp.plan_range("income", ggdp.PureDP(1.0))
+    >>> ggdp.plan_range("income", ggdp.PureDP(1.0), unit="row")
     RangePlan: no data read, no budget spent
       column: income
       ends: 0 and plus or minus 2^-32 to 2^62, in powers of 2: 192 buckets
