@@ -1,4 +1,4 @@
-"""A study that is opened in the explorer is released and saved as it says, with what the form shows and what it keeps."""
+"""A study that is open in the explorer is released and saved as it says, shown in the form or not."""
 
 import shlex
 from pathlib import Path
@@ -163,7 +163,9 @@ def test_a_goal_beyond_the_form_is_kept_and_its_inputs_stand_for_nothing() -> No
 
 
 def test_what_is_changed_in_the_form_is_changed_and_the_rest_stays() -> None:
-    text = COUNTS.replace("[columns.ward]", '[unit]\ncolumn = "p"\nmax_cells = 1\ncount = "rows"\nmax_rows_per_cell = 4\n[columns.ward]')
+    text = COUNTS.replace(
+        "[columns.ward]", '[unit]\ncolumn = "p"\nmax_cells = 1\ncount = "rows"\nmax_rows_per_cell = 4\n[columns.ward]'
+    )
     study, form = opened(text + '[columns.cost]\ndecimal = ","\n[columns.other]\nlevels = [true]\n')
     changed = evolve(form, levels="ward=births", other="ward=rest", epsilon=0.1)
     found = released(study, changed)
@@ -172,7 +174,9 @@ def test_what_is_changed_in_the_form_is_changed_and_the_rest_stays() -> None:
     assert found.domain["other"].levels == (True,)
     # A column that is taken out of the form is taken out, and its options stay for when it comes back.
     assert "ward" not in released(study, evolve(form, by="other", levels="")).domain
-    with pytest.raises(ExplorerError, match=r"Levels = 'other': is declared by the study in a way that the form cannot"):
+    with pytest.raises(
+        ExplorerError, match=r"Levels = 'other': is declared by the study in a way that the form cannot"
+    ):
         released(study, evolve(form, by="ward, other", levels="ward=births\nother=a"))
 
 

@@ -67,6 +67,7 @@ class OpenStudy:
         """What is kept, by the keys of the file."""
         request, said = self.study.request, options(TableRequest)
         values = {said[name][1].key or name: getattr(request, name) for name in self.fields}
+        values |= {"goal": str(request.goal)} if "goal" in values else {}
         found = [f"{key} = {value}" if isinstance(value, str | float | int) else key for key, value in values.items()]
         found += [f"{', '.join(rest)} of column {name!r}" for name, rest in self.columns.items() if rest]
         return [*found, *(["impossible"] if request.domain.impossible else [])]

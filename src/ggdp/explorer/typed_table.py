@@ -316,7 +316,9 @@ def units_form(settings: TableFields) -> Tag:
     """Return the inputs of units."""
     hint = "Most cells that one unit is counted in; the noise grows with it."
     cells = quantity(settings, "max_cells", LABELS["max_cells"], hint)
-    is_row = choices(settings, "unit_is_row", LABELS["unit_is_row"], {"no": "not stated", "yes": "yes, nobody has two"})
+    is_row = choices(
+        settings, "unit_is_row", LABELS["unit_is_row"], {"no": "not stated", "yes": "yes, nobody has two rows"}
+    )
     return group("Units", *text_inputs(settings, "unit"), cells, is_row, *text_inputs(settings, "unit_name"))
 
 

@@ -73,5 +73,5 @@ def _mention(name: str, value: str) -> str:
     if not value and name in _MENTIONS:
         return _MENTIONS[name]
     if (name, value) == ("unit", ROW):
-        return LABELS["unit_is_row"]
+        return f'"{LABELS["unit_is_row"]}"'
     return f"{LABELS[name]} {value}".strip() if name in LABELS else mention_flag(name, value)

@@ -46,7 +46,7 @@ def _inputs(settings: ReleaseSettings) -> list[TagChild]:
     negative = view.choices(settings, "negative", "Negative counts are", _NEGATIVE)
     order, analyst = typed_table.text_inputs(settings, "order", "analyst")
     return [
-        view.group("Study", ui.output_ui("study"), ui.output_ui("saved"), opened=False),
+        view.group("Open or save a study", ui.output_ui("study"), ui.output_ui("saved"), opened=False),
         *file_form(settings),
         typed_table.columns_form(settings),
         typed_table.statistics_form(settings),
@@ -204,7 +204,7 @@ def _serve_study(visit: view.Visit[ReleaseSettings]) -> None:
         opened = shared.study()
         named = "No study is open." if opened is None else f"{opened.name} is open."
         hint = "A request that was saved, here or by ggdp release --save-study."
-        return chooser(session.ns("study"), "Open a study", ticket, named, (".toml",), LARGEST_STUDY, hint)
+        return chooser(session.ns("opener"), "Open a study", ticket, named, (".toml",), LARGEST_STUDY, hint)
 
     def kept() -> Tag | None:
         opened = shared.study()
@@ -233,13 +233,17 @@ def _serve_study(visit: view.Visit[ReleaseSettings]) -> None:
     def _close() -> None:
         shared.study.set(None)
 
-    def asked() -> tuple[Asked]:
-        return (_asked(visit.require_settings(), shared),)
+    @reactive.calc
+    def saved() -> view.Results | None:
+        # Here, and not in the background: a file that is saved is of the form as it is.
+        try:
+            return study_file(_asked(visit.require_settings(), shared))
+        except GgdpError:
+            return None
 
-    saved = view.Background(visit, study_file, asked, lambda: shared.quick)
     visit.show("study", study)
     visit.show("kept", kept)
-    visit.offer({"Save as study": ".toml"}, saved.result, at="saved")
+    visit.offer({"Save as study": ".toml"}, saved, at="saved")
 
 
 def _code(settings: ReleaseSettings, shared: view.Shared) -> tuple[str, str] | None:
@@ -247,8 +251,10 @@ def _code(settings: ReleaseSettings, shared: view.Shared) -> tuple[str, str] | N
     source, opened = shared.source(), shared.study()
     name = "FILE" if source is None else source.typed
     if opened is not None:
-        python = f'import ggdp\n\nstudy = ggdp.Study.read({opened.name!r})\nstudy.run({name!r}, out="tables")'
-        return shlex.join(["ggdp", "release", opened.name, "--source", name, "--out", "tables"]), python
+        first, file = "# The file is that of: Save as study", opened.name
+        command = shlex.join(["ggdp", "release", file, "--source", name, "--out", "tables"])
+        python = f'import ggdp\n\nstudy = ggdp.Study.read({file!r})\nstudy.run({name!r}, out="tables")'
+        return f"{first}\n{command}", f"{first}\n{python}"
     if not (settings.by.strip() or settings.statistics.strip()):
         return None
     table, more = settings.typed(shared.domain), {"out": f"{PurePath(name).stem}-private.csv"}
