@@ -154,7 +154,7 @@ def test_what_the_form_cannot_show_is_kept_and_named(name: str) -> None:
 
 
 def test_a_goal_beyond_the_form_is_kept_and_its_inputs_stand_for_nothing() -> None:
-    for text, said in ((COUNTS.replace("1.0", "30.0"), "goal"), (COUNTS + 'notion = "probabilistic"\n', "goal")):
+    for text, said in ((COUNTS.replace("1.0", "30.0"), "goal = 30-DP"), ("notion", "goal = (1, 1e-06)-pDP")):
         text = text if "notion" not in text else 'delta = 1e-6\nnotion = "probabilistic"\n' + COUNTS
         study, form = opened(text)
         assert study.kept == [said]
@@ -236,7 +236,7 @@ def test_an_upload_that_names_a_look_up_is_refused_before_it_is_read() -> None:
         ("epsilon = ", r"is not a TOML file"),
         (COUNTS.replace("levels", "level"), r"^year\.toml, line 4: columns\.ward\.level = 'level'"),
         (COUNTS.replace("1.0", "0"), r"^year\.toml, line 2: epsilon = 0: must be greater than 0"),
-        ("not_private_draft = true\n" + COUNTS, r"line 1: not_private_draft = True: is not a key"),
+        ("not_private_draft = true\n" + COUNTS, r"year\.toml'?: is a draft made from the data.*code book"),
     ],
 )
 def test_a_study_that_is_wrong_is_refused_with_its_line(text: str, said: str) -> None:

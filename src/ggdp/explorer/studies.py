@@ -98,51 +98,47 @@ def open_upload(content: bytes, name: str, settings: type) -> tuple[OpenStudy, d
     return open_study(Study.parse(content, PurePath(name).name), name, settings, is_upload=True)
 
 
-def open_study(study: Study, name_of_file: str, settings: type, *, is_upload: bool) -> tuple[OpenStudy, dict[str, Any]]:
+def open_study(study: Study, file: str, settings: type, *, is_upload: bool) -> tuple[OpenStudy, dict[str, Any]]:
     """Return a study with what the form keeps of it, and the values of all inputs, which are those of settings."""
-    request, usual = study.request, {flag.name: flag.default for flag in RELEASE}
+    request, flags, values = study.request, {flag.name: flag.default for flag in RELEASE}, attrs.asdict(settings())
     by = [_listed(names) for names in request.by if names]
     if lines_of("\n".join(by)) != by or marginals_of(by) != [list(names) for names in request.by if names]:
         by = []
-    lines: dict[str, list[str]] = {flag: [] for flag in (*_LINES, "range")}
+    lines: dict[str, str] = {}
     columns = {}
     for column in request.domain:
         typed, declared = _lines_of(column), _declared(column)
-        more = {flag: [*lines[flag], text] for flag, text in typed.items()}
+        more = {_INPUTS.get(flag, flag): text for flag, text in typed.items()}
+        more = {name: f"{lines.get(name, '')}\n{text}".strip("\n") for name, text in more.items()}
         with suppress(GgdpError):
-            read = _declared(
-                domain_of(usual | {"by": by} | {flag: [text] for flag, text in typed.items()})[column.name]
-            )
             # Raises if they are too long.
-            settings(**{_INPUTS.get(flag, flag): "\n".join(texts) for flag, texts in more.items()})
+            settings(**more)
+            read = _declared(
+                domain_of(flags | {"by": by} | {flag: [text] for flag, text in typed.items()})[column.name]
+            )
             is_same = all(read.get(role) == declared.get(role) for role in _SHOWN)
             if is_same and all(lines_of(text) == [text] for text in typed.values()):
                 lines |= more
                 declared = {role: value for role, value in declared.items() if role not in _SHOWN}
         columns[column.name] = declared
-    statistics = [_statistic(statistic) for statistic in request.statistics]
-    usual = attrs.asdict(settings())
-    asked = {name: _text(value) for name in usual if (value := getattr(request, name, None)) is not None}
-    asked |= {_INPUTS.get(flag, flag): "\n".join(texts) for flag, texts in lines.items()}
-    asked["by"] = "\n".join(by)
-    asked["statistics"] = "\n".join(statistics if lines_of("\n".join(statistics)) == statistics else [])
-    asked |= {"lines": "strict" if request.strict_lines else "quoted", "analyst": study.analyst or ""}
-    asked |= {"unit_is_row": _yes(request.unit_is_row), "negative": _yes(request.nonnegative)}
-    asked |= {"epsilon": request.goal.epsilon, "notion": request.goal.notion}
-    asked |= {"delta": request.goal.delta} if request.goal.delta else {}
+    goal, statistics = request.goal, list(map(_statistic, request.statistics))
+    asked: dict[str, Any] = {_INPUTS.get(name, name): _text(getattr(request, name)) for name in options(TableRequest)}
+    asked |= dict.fromkeys((*_LINES, "ranges"), "") | lines | {"by": "\n".join(by), "analyst": study.analyst or ""}
+    asked["statistics"] = "\n".join(statistics) if lines_of("\n".join(statistics)) == statistics else ""
+    asked |= {"lines": "strict" if request.strict_lines else "quoted", "epsilon": goal.epsilon, "notion": goal.notion}
+    asked |= {"delta": goal.delta or values["delta"], "max_cells": request.max_cells or values["max_cells"]}
     asked |= {"delimiter": "tab"} if request.delimiter == "\t" else {}
-    values = dict(usual)
-    for name, value in asked.items():
+    for name in values.keys() & asked.keys():
         with suppress(GgdpError):
-            values[name] = getattr(settings(**{name: value}), name)
+            values[name] = getattr(settings(**{name: asked[name]}), name)
     found, kept = arguments_of(settings(**values).typed().flags(), TableRequest), []
     for name, part in fields_dict(TableRequest).items():
         value = part.default if name != "by" and found.get(name) is None else found.get(name)
         value = part.converter(value) if callable(part.converter) else value
         if name != "domain" and value != getattr(request, name):
             kept.append(name)
-    opened = OpenStudy(study=study, name=name_of_file, is_upload=is_upload, fields=tuple(kept), columns=columns)
-    values |= {name: usual[name] for name in opened.inputs if name in usual}
+    opened = OpenStudy(study=study, name=file, is_upload=is_upload, fields=tuple(kept), columns=columns)
+    values |= {name: value for name, value in attrs.asdict(settings()).items() if name in opened.inputs}
     if settings(**values).typed(study=opened).request() != request:
         raise ExplorerError("the form cannot show this study; release it with ggdp release STUDY.toml")
     return opened, values
@@ -156,28 +152,27 @@ def _lines_of(column: Column) -> dict[str, str]:
     """Return what is declared of a column as lines of the form, by their flags; not all can be read back."""
     found = {}
     for flag, role in (_LINES | {"range": "range"}).items():
-        name = column.name
-        if (value := _declared(column).get(role)) is None:
-            continue
+        name, value = column.name, _declared(column).get(role)
         if isinstance(value, ValueRange):
             low, high = value.to_dict()["range"]
             text = f"{low}:{high}" if ValueRange(low, high) == value else f"{low}:{high}:{value.to_dict()['step']}"
         elif isinstance(value, Mapping):
             text = ":".join(map(str, value.values()))
-        elif role == "edges":
-            text = ",".join(edge.isoformat() if isinstance(edge, date) else value_text(edge) for edge in value)
-        elif column.kind == "integer" and role == "levels":
+        elif isinstance(value, str):
+            text = value
+        elif flag == "levels" and column.kind == "integer" and value is not None:
             is_run = len(value) > 1 and tuple(value) == tuple(range(value[0], value[-1] + 1))
-            name, text = (name, f"{value[0]}..{value[-1]}") if is_run else (f"{name}:int", ",".join(map(str, value)))
+            name, text = (name, f"{value[0]}..{value[-1]}") if is_run else (f"{name}:int", _text(value))
         else:
-            text = value if isinstance(value, str) else _listed(map(str, value))
-        found[flag] = f"{name}={text}"
+            text = _text(value) if flag == "bins" else _listed(map(str, value or ()))
+        if value is not None:
+            found[flag] = f"{name}={text}"
     return found
 
 
 def _statistic(statistic: Statistic) -> str:
     if isinstance(statistic, Quantile):
-        return f"quantile {statistic.column}={','.join(map(value_text, statistic.fractions))}"
+        return f"quantile {statistic.column}={_text(statistic.fractions)}"
     return f"{statistic.kind} {statistic.column}"
 
 
@@ -187,12 +182,10 @@ def _listed(items: Iterable[str]) -> str:
     return row.getvalue()
 
 
-def _text(value: object) -> object:
-    """Return a value of a request as an input has it."""
+def _text(value: object) -> str:
+    """Return a value of a request as it is typed."""
     if isinstance(value, tuple):
-        return ",".join(map(str, value))
-    return value if isinstance(value, str) else value_text(value)
-
-
-def _yes(said: bool) -> str:
-    return "yes" if said else "no"
+        return ",".join(map(_text, value))
+    if isinstance(value, date):
+        return value.isoformat()
+    return "" if value is None else {True: "yes", False: "no"}[value] if isinstance(value, bool) else value_text(value)

@@ -792,9 +792,14 @@ class TableRequest(TableOptions):
             return cls.from_keys(plain, name)
 
     @classmethod
-    def from_keys(cls, content: Mapping[str, Any], name: str) -> TableRequest:
-        """Return the request that the keys of a TOML file make, given its name; errors are named by its keys."""
-        from ggdp.domain.table_domain import Domain
+    def from_keys(cls, content: Mapping[str, Any], name: str, others: Collection[str] = ()) -> TableRequest:
+        """Return the request that the keys of a TOML file make, given its name; errors are named by its keys.
+
+        Other keys of such a file may be meant by one that is not known.
+        """
+        from ggdp.domain.table_domain import Domain, require_no_draft
+
+        require_no_draft(content, "path", name)
 
         known = {said.key or one: one for one, (_, said) in options(cast("type", cls)).items() if one not in _COMPOSED}
         sections = {key.partition(".")[0] for key in known if "." in key}
@@ -804,9 +809,12 @@ class TableRequest(TableOptions):
             is_section = key in sections and isinstance(value, dict)
             if (key, value) == ("unit", ROW):
                 key, value, is_section = "unit", {"is_row": True}, True
+            if key in sections and not is_section:
+                said = 'must be a section [unit] with column = "...", or unit = "row"' if key == "unit" else ""
+                raise ArgumentError(key, value, said or f"must be a section, [{key}]")
             flat |= {f"{key}.{inner}": one for inner, one in value.items()} if is_section else {key: value}
         if unknown := [key for key in flat if key not in known and key not in _KEYS]:
-            near = get_close_matches(unknown[0], [*known, *_KEYS], n=1)
+            near = get_close_matches(unknown[0], [*known, *_KEYS, *others], n=1, cutoff=0.75)
             said = f"is not a key of a request{f'; did you mean {near[0]!r}?' if near else '; take it out'}"
             raise ArgumentError(unknown[0], flat[unknown[0]], said)
         given = {known[key]: value for key, value in flat.items() if key in known}
@@ -815,6 +823,9 @@ class TableRequest(TableOptions):
         tables = content.get("tables", [])
         if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
             raise ArgumentError("path", name, "needs a section [[tables]] for each table")
+        for table in tables:
+            if not isinstance(columns := table.get("by", []), str | list):
+                raise ArgumentError("tables.by", columns, 'must be a list of columns, such as by = ["ward"]')
         statistics = [_statistics(table) for table in tables]
         for table, found in zip(tables, statistics, strict=True):
             if found != statistics[0]:
@@ -1080,7 +1091,8 @@ def _statistics(table: Mapping[str, Any]) -> tuple[Statistic, ...]:
         elif key != "quantile" and key in STATISTICS and isinstance(value, list):
             found += [STATISTICS[key](column) for column in value]
         elif key in STATISTICS:
-            example = "{ COLUMN = [0.5] }" if key == "quantile" else '["COLUMN"]'
+            named = value if isinstance(value, str) else "COLUMN"
+            example = f"{{ {_key(named)} = [0.5] }}" if key == "quantile" else _value([named])
             raise ArgumentError(f"tables.{key}", value, f"must be as in {key} = {example}")
         elif key != "by":
             known = ", ".join(["name", "by", *STATISTICS])
@@ -1110,7 +1122,9 @@ def named_by_lines(content: bytes, plain: Mapping[str, Any], name: str) -> Itera
     except ArgumentError as refused:
         if refused.argument == "path":
             raise
-        key = known.get(refused.argument, refused.argument)
+        # A section that is none has the name of an argument.
+        is_key = refused.argument in plain and not isinstance(plain[refused.argument], dict)
+        key = refused.argument if is_key else known.get(refused.argument, refused.argument)
         found = next(_places(key, refused.value, plain), None) or tuple(key.split("."))
         line = next((line for end in range(len(found), 0, -1) if (line := line_of(content, found[:end]))), None)
         shown = ".".join(step for step in found if isinstance(step, str))
@@ -1121,13 +1135,16 @@ def named_by_lines(content: bytes, plain: Mapping[str, Any], name: str) -> Itera
 
 def _places(key: str, value: object, plain: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
     """Yield the keys of a TOML file that an error about an argument may be about, the likeliest first."""
-    for column in plain.get("columns", {}):
+    columns, tables = plain.get("columns"), plain.get("tables")
+    for column in columns if isinstance(columns, dict) else ():
         role, _, of = key.partition(" of ")
         if of == repr(column):
             yield "columns", column, value if role == "domain" and isinstance(value, str) else role
     key = "tables.name" if key == "name" else key
     kind = key.removeprefix("tables.")
-    for place, table in enumerate(plain.get("tables", ())):
+    for place, table in enumerate(tables if isinstance(tables, list) else ()):
+        if not isinstance(table, dict):
+            continue
         asked = table.get(kind)
         if kind != key and asked == value:
             yield "tables", place, kind

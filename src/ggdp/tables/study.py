@@ -108,7 +108,7 @@ class Study:
             if isinstance(tables := asked.get("tables"), list) and all(isinstance(table, dict) for table in tables):
                 names = [table.get("name") for table in tables]
                 asked["tables"] = [{key: one for key, one in table.items() if key != "name"} for table in tables]
-            request = TableRequest.from_keys(asked, name)
+            request = TableRequest.from_keys(asked, name, _OWN)
             named = [usual if one is None else one for one, usual in zip(names, request.table_names, strict=True)]
             return cls(request=request, names=tuple(named), **own)
 
