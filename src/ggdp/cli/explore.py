@@ -9,8 +9,9 @@ from pathlib import Path  # not for types alone: typer reads annotations when it
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from attrs import evolve
 
-from ggdp._files import MOST_TOML, read_file
+from ggdp._files import MOST_TOML, parsed_toml, read_file
 from ggdp.cli.flags import DomainFile  # noqa: TC001 - typer reads annotations when it runs
 from ggdp.cli.output import say
 from ggdp.errors import ArgumentError, MissingExtraError, install_hint
@@ -75,8 +76,9 @@ def _opened(file: Path, ledger: str | None) -> tuple[Path | None, str | None, tu
     from ggdp.tables.study import Study
 
     content = read_file(file, argument="file", most=MOST_TOML)
-    study = Study.parse(content, str(file))
+    study, plain = Study.parse(content, str(file)), parsed_toml(content, str(file), argument="file")
     source = None if study.source is None else Path(study.source)
     if source is not None and not source.is_file() and not glob.has_magic(str(source)):
         raise ArgumentError("source", str(source), f"is not a file; {file} names it")
-    return source, ledger or study.ledger, (file.name, Study.parse(content, file.name))
+    paths = {key: plain[key] for key in ("source", "ledger", "output") if key in plain}
+    return source, ledger or study.ledger, (file.name, evolve(study, **paths))

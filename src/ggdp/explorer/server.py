@@ -108,13 +108,12 @@ def application(
     opened, filled = None, None
     if study is not None:
         opened, filled = open_study(study[1], study[0], RELEASE.settings, is_upload=False)
-    source_typed = None if opened is None else opened.study.source
 
     def server(input: Inputs, output: Outputs, session: Session) -> None:  # noqa: A002, ARG001 - as Shiny calls them
         shared = Shared(
             quick=quick,
             long=long,
-            source=reactive.Value(None if file is None else Source(file.name, file, source_typed)),
+            source=reactive.Value(None if file is None else Source(file.name, file)),
             uploads=uploads,
             study=reactive.Value(opened),
             ledger=ledger,

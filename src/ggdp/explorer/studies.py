@@ -156,6 +156,8 @@ def _lines_of(column: Column) -> dict[str, str]:
         if isinstance(value, ValueRange):
             low, high = value.to_dict()["range"]
             text = f"{low}:{high}" if ValueRange(low, high) == value else f"{low}:{high}:{value.to_dict()['step']}"
+        elif flag == "range":
+            continue
         elif isinstance(value, Mapping):
             text = ":".join(map(str, value.values()))
         elif isinstance(value, str):

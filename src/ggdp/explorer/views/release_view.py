@@ -21,7 +21,7 @@ from ggdp.explorer import settings as fields
 from ggdp.explorer import typed_table, view
 from ggdp.explorer.releasing import Asked, Offer, make_offer, publish, study_file
 from ggdp.explorer.studies import open_upload
-from ggdp.explorer.uploads import LARGEST_STUDY, Source, chooser, file_form, require_source, serve_file_form
+from ggdp.explorer.uploads import LARGEST_STUDY, MemoryFile, Source, chooser, file_form, require_source, serve_file_form
 from ggdp.explorer.views.budget_view import without_password
 from ggdp.explorer.wording import message_of
 from ggdp.explorer.workers import StoppedError
@@ -171,15 +171,18 @@ def _asked(found: ReleaseSettings, shared: view.Shared) -> Asked:
     source, opened, analyst = shared.source(), shared.study(), found.analyst.strip() or None
     study = None if opened is None else opened.study
     own = {name: getattr(study, name, None) for name in ("source", "ledger", "engine", "output")}
-    own |= {"analyst": analyst} if source is None else {"analyst": analyst, "source": source.typed}
-    ledger = own["ledger"] or shared.ledger
+    # The file that the study of the command names is there as the study has it.
+    is_own = opened is not None and not opened.is_upload and not isinstance(source, MemoryFile)
+    own |= {} if source is None or is_own else {"source": source.typed}
+    if opened is None or not opened.is_upload:
+        own["ledger"] = None if shared.ledger is None else without_password(own["ledger"] or shared.ledger)
     return Asked(
         table=found.typed(shared.domain, opened),
         path="" if source is None else str(source.path),
         name="" if source is None else source.name,
         ledger=shared.ledger,
         analyst=analyst,
-        own=own | {"ledger": None if ledger is None else without_password(ledger)},
+        own=own | {"analyst": analyst},
     )
 
 
