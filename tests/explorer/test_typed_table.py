@@ -30,6 +30,10 @@ TABLES = [
         other="ward=elsewhere\nage=unknown",
         missing="age=unknown",
     ),
+    TypedTable(by="ward\nage, ward", levels="ward=births,eyes", bins="age=0,18,65", unit_is_row=True),
+    TypedTable(by="ward", levels="ward=1..3", where="age >= 18 and ward <> 2", null_values="NA,."),
+    TypedTable(by="seen", bins="seen=2024-01-01,2025-01-01", date_format="%d.%m.%Y", decimal=",", thousands=" "),
+    TypedTable(statistics="median income\nmean income", ranges="income=0:200000", digits="2", sheet="2024"),
     TypedTable(by='ward, "the, age"', levels="ward=births,eyes\nthe, age=1..3"),
 ]
 
@@ -93,10 +97,17 @@ def test_a_check_is_asked_for_without_what_it_does_not_take() -> None:
         (TypedTable(by="ward", levels="ward=a,b", order="many"), r"Order = 'many'"),
         (TypedTable(by="ward", other="ward=b", delta=1e-6), r"Other values = 'ward=b'.*Levels or Bins$"),
         (TypedTable(by="ward", levels="ward=a,b", labels="ward=c"), r"[Ll]abels"),
-        (TypedTable(statistics="median income"), r"Statistics = 'median income'.*quantile COL"),
+        (TypedTable(statistics="mode income"), r"Statistics = 'mode income'.*median COL or quantile COL"),
         (TypedTable(statistics="mean income"), r"Ranges"),
         (TypedTable(by="ward", levels="ward=a,b", delimiter="::"), r"Delimiter = '::'"),
         (TypedTable(by="ward", levels="ward=a,b", encoding="klingon"), r"Encoding = 'klingon'"),
+        (TypedTable(by="ward", levels="ward=a,b", decimal=";"), r"Decimal mark = ';': must be"),
+        (TypedTable(by="ward", levels="ward=a,b", thousands="x"), r"Thousands separator = 'x': must be"),
+        (TypedTable(by="ward", levels="ward=a,b", date_format="%Q"), r"Date format = '%Q'"),
+        (TypedTable(by="ward", levels="ward=a,b", where="age >> 3"), r"Filter = 'age >> 3'"),
+        (TypedTable(by="ward", levels="ward=a,b", digits="two"), r"Digits = 'two': must be a whole number"),
+        (TypedTable(by="ward", levels="ward=a,b", digits="2"), r"Digits = 2: needs Statistics"),
+        (TypedTable(by="ward", levels="ward=a,b", unit="p", max_cells=1, unit_is_row=True), r"Each row is one person"),
     ],
 )
 def test_errors_are_in_the_words_of_the_page(table: TypedTable, said: str) -> None:

@@ -135,6 +135,19 @@ def test_a_study_reads_what_it_writes_and_never_replaces_a_file(here):
         ('source = "data/visits.csv"', "source = 3", "line 2: source = 3: must be text"),
         ('source = "data/visits.csv"', 'engine = "sparky"', "line 2: engine = 'sparky': must be one of"),
         ("epsilon = 1.0", "epsilon = 1.0\nagree = true", "line 4: agree = True: is not a key of a request"),
+        (
+            "source =",
+            "sources =",
+            "line 2: sources = 'data/visits.csv': is not a key of a request; did you mean 'source'?",
+        ),
+        ('delimiter = ";"', "x = 1", "line 7: format.x = 1: is not a key of a request; take it out"),
+        (
+            'levels = ["births", "eyes"]',
+            'levels = "births, eyes"',
+            "line 15: columns.ward.levels = 'births, eyes': must be",
+        ),
+        ('[format]\ndelimiter = ";"', 'format = "csv"', "line 6: format = 'csv': must be a section, [format]"),
+        ('by = ["ward"]', "by = 3", "line 23: tables.by = 3: must be a list of columns"),
         ("epsilon = 1.0", "epsilon = 1.0\nnonnegative = 3", "line 4: nonnegative = 3: must be True or False"),
         ('mean = ["cost"]', "quantile = { cost = [3] }", "line 24: tables.quantile = 3: must be above 0"),
     ],
@@ -149,6 +162,25 @@ def test_a_study_that_is_wrong_names_line_key_and_value(here, old, new, said):
     with pytest.raises(ArgumentError) as refused:
         ggdp.Study.read("wrong.toml")
     assert str(refused.value).startswith(f"wrong.toml, {said}")
+
+
+@pytest.mark.parametrize("wrong", ["columns = 3", "tables = 3", "tables = [3]", "columns = [3]", "[tables]\nby = 3"])
+def test_a_study_with_two_mistakes_names_one_of_them(here, wrong):
+    (here / "wrong.toml").write_text(f"epsilon = 1.0\nfrom = 1\n{wrong}\n", "utf-8")
+    with pytest.raises(ArgumentError, match=r"wrong\.toml, line 2: from = 1: is not a key"):
+        ggdp.Study.read("wrong.toml")
+
+
+def test_a_section_that_is_no_section_says_what_it_must_be(here):
+    (here / "wrong.toml").write_text('unit = "patient"\nepsilon = 1.0\n[[tables]]\nby = ["ward"]\n', "utf-8")
+    with pytest.raises(ArgumentError, match=r"line 1: unit = 'patient': must be a section \[unit\] with column"):
+        ggdp.Study.read("wrong.toml")
+
+
+def test_a_study_made_of_a_draft_is_refused_until_it_is_corrected(here):
+    (here / "draft.toml").write_text(f"not_private_draft = true\n{COUNTS}", "utf-8")
+    with pytest.raises(ArgumentError, match=r"is a draft made from the data.*code book"):
+        ggdp.Study.read("draft.toml")
 
 
 def test_the_line_of_a_key_is_never_inside_a_text_or_a_list():

@@ -106,6 +106,8 @@ def _check_labels(
 def _check_levels(name: str, levels: object) -> tuple[Level, ...]:
     """Return levels: all of one type, different from one another."""
     said = f"levels of {name!r}"
+    if isinstance(levels, str):
+        raise ArgumentError(said, levels, 'must be a list, such as ["no", "yes"]')
     if not isinstance(levels, list | tuple | range):
         expected = (
             'must be a list written by hand, such as levels=["no", "yes"]; the values found in a column of data are '

@@ -55,6 +55,13 @@ MOST_CELLS = 10**18
 _KEYS = ("levels", "edges", "labels", "other", "missing", "range", "step", *KEYS)
 
 
+def require_no_draft(content: Mapping[str, Any], argument: str, name: str) -> None:
+    """Raise for what a TOML file declares that was made from the data and not corrected."""
+    if "not_private_draft" in content:
+        said = "is a draft made from the data, so it is not private: correct every column by the code book, then "
+        raise ArgumentError(argument, name, said + "remove the line not_private_draft = true")
+
+
 @frozen(init=False, repr=False)
 class Domain:
     """The public values of the columns of a table.
@@ -133,9 +140,7 @@ class Domain:
         Domain of 3 cells: smokes (3 levels)
         """
         content = read_toml(path, argument="domain")
-        if "not_private_draft" in content:
-            said = "is a draft made from the data, so it is not private: correct every column by the code book, then "
-            raise ArgumentError("domain", str(path), said + "remove the line not_private_draft = true")
+        require_no_draft(content, "domain", str(path))
         columns = content.get("columns")
         if not isinstance(columns, dict) or not columns or not set(content) <= {"columns", "impossible"}:
             raise ArgumentError(

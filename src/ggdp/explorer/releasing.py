@@ -10,28 +10,31 @@ What is computed here runs in a process of its own (`ggdp.explorer.workers`), so
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import threading
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
-from htmltools import TagList, tags
+from htmltools import Tag, TagList, tags
 
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError, CertificateError, GgdpError
 from ggdp.explorer.view import Progress, Results, embed_figure, facts, text_table
-from ggdp.explorer.wording import ExplorerError, in_explorer_words, message_of, with_notes
+from ggdp.explorer.wording import ExplorerError, in_explorer_words, message_of, sentence, with_notes
+from ggdp.tables.study import Study
 
 if TYPE_CHECKING:
     from ggdp.explorer.typed_table import TypedTable
     from ggdp.ledger import Ledger
     from ggdp.ledger.budgets import Balance
-    from ggdp.tables import TablePlan
+    from ggdp.tables import Table, TablePlan
 
 # Rows that are shown; the files have all.
 _SHOWN_ROWS = 200
@@ -48,7 +51,14 @@ class Asked:
     # The ledger, and who asks.
     ledger: str | None = None
     analyst: str | None = None
+    # What a study of it says but the request: names of the attributes of `ggdp.Study`, with paths as texts.
+    own: Mapping[str, Any] = field(factory=dict)
     click: int = 0  # which click asked for it: the same again is asked for by another one
+
+    @property
+    def study_name(self) -> str:
+        """The name of the file of a study that asks for the same."""
+        return "study.toml" if self.table.study is None else self.table.study.name
 
 
 @frozen(kw_only=True)
@@ -58,6 +68,7 @@ class Offer:
     asked: Asked
     plan: TablePlan = field(eq=False)
     html: TagList = field(eq=False)  # what the dialog says
+    study: Mapping[str, bytes] = field(eq=False)  # the file of a study that asks for the same
     cost: str  # what it spends
     refusal: str | None  # why it does not fit
     head: str | None  # hash of the last record of the ledger
@@ -102,6 +113,14 @@ class Confirmations:
                 self._is_busy = False
 
 
+def study_file(asked: Asked) -> Results:
+    """Return the file of the study that asks for the same."""
+    request = asked.table.request()
+    with in_explorer_words():
+        study = Study(request=request, names=asked.table.names(request) or (), **asked.own)
+    return Results(html={}, files={asked.study_name: study.to_toml().encode()})
+
+
 def make_offer(asked: Asked, *, progress: Progress = lambda _, __: None) -> Offer:
     """Return what a release would spend; nothing is charged and no data are read."""
     from ggdp.tables.table_plan import summary_rows
@@ -123,7 +142,7 @@ def make_offer(asked: Asked, *, progress: Progress = lambda _, __: None) -> Offe
         refusal = found.refusal
         after = "" if found.remaining is None else f" Afterwards: {balance_in_words(found.remaining)}."
         budget = tags.p(f"The ledger has {balance_in_words(remaining)} now.{after}")
-    warnings = [tags.p(warning, class_="problem") for warning in plan.request.warnings]
+    warnings = [tags.p(f"{sentence(warning)}.", class_="problem") for warning in plan.warnings]
     title, what = "Release once?", "What is released"
     said = tags.p("It spends ", tags.strong(cost), " of the privacy of everybody in ", tags.strong(asked.name), ".")
     last = [tags.p("There is no way to take it back: what is released stays spent.")]
@@ -131,23 +150,32 @@ def make_offer(asked: Asked, *, progress: Progress = lambda _, __: None) -> Offe
         title, what, last = "This release does not fit", "What was asked for", []
         said = tags.p(message_of(ExplorerError(refusal)), ".", class_="problem")
     html = TagList(tags.h2(title, id="dialog-title"), said, budget, *warnings, *last, facts(summary_rows(plan), what))
-    return Offer(asked=asked, plan=plan, html=html, cost=cost, refusal=refusal, head=head)
+    study = study_file(asked).files
+    return Offer(asked=asked, plan=plan, html=html, study=study, cost=cost, refusal=refusal, head=head)
 
 
 def publish(offer: Offer, *, progress: Progress = lambda _, __: None) -> Results:
     """Carry out a release: charge it, read the data, draw the noise; and check its certificate again."""
     from ggdp.plots.tables import plot_table
 
-    asked, name = offer.asked, f"{PurePath(offer.asked.name).stem}-private"
-    plan = replace(offer.plan, out=Path(f"{name}.csv"), plot=Path(f"{name}.svg"))
+    asked, name, names = offer.asked, f"{PurePath(offer.asked.name).stem}-private", offer.plan.names
+    # Tables that a study names have files of these names.
+    out = Path(f"{name}.csv" if names is None else name)
+    plan = replace(offer.plan, out=out, plot=Path(f"{name}.svg"))
     progress(1, 3)
     with read_safely(asked):
         ledger = open_unchanged_ledger(offer)
         release, files = plan.run_in_memory(asked.path, ledger=ledger, analyst=asked.analyst)
         progress(2, 3)
-        title = f"The released table, {release.guarantee}"
-        said = f"What was released of {PurePath(asked.name).name}, with 95% intervals; the table below has the numbers."
-        figure, _ = embed_figure(plot_table(release), "released", title, said)
+        figures, shown = [], []
+        for number, table in enumerate(release.tables):
+            of = f" by {' and '.join(table.by)}" if len(release.tables) > 1 else ""
+            title = f"The released table{of}, {release.guarantee}"
+            said = (
+                f"What was released of {PurePath(asked.name).name}{of}, with 95% intervals; the table has the numbers."
+            )
+            figures.append(embed_figure(plot_table(release, table=number), f"released{number}", title, said)[0])
+            shown.append(_shown(table, of))
     entry = ""
     if ledger is not None:
         remaining = balance_in_words(ledger.remaining(with_cap(ledger, asked.analyst)))
@@ -162,26 +190,43 @@ def publish(offer: Offer, *, progress: Progress = lambda _, __: None) -> Results
     verified = tags.p(tags.strong("The certificate was proved again here: "), certificate, class_="verified")
     if refutation is not None:
         verified = tags.p(tags.strong("The certificate does NOT hold: "), refutation, class_="problem")
-    # Without what the intervals cover, which is the same in all rows and said in the figure.
-    table = release.tables[0].to_arrow()
-    table = table.drop_columns([name for name in table.column_names if name == "covers"])
-    texts: dict[type, Callable[[Any], str]] = {type(None): lambda _: "", int: "{:,}".format}
-    texts[float] = lambda value: rounded_text(value, 6)
-    shown = table.slice(0, _SHOWN_ROWS).to_pylist()
-    rows = [[texts.get(type(value), str)(value) for value in row.values()] for row in shown]
-    more = max(table.num_rows - _SHOWN_ROWS, 0)
-    caption = f"The released table; {more:,} more rows are in the file" if more else "The released table"
-    written = json.dumps(json.loads(files[f"{name}.manifest.json"]), indent=2, ensure_ascii=False)
-    above = TagList(tags.h3("Released"), tags.p(tags.strong(str(release.guarantee)), f".{entry}"), verified)
+    written: Any = json.loads(next(files[name] for name in files if name.endswith("manifest.json")))
+    written = json.dumps(written, indent=2, ensure_ascii=False)
+    files |= offer.study
+    files[f"{name}.zip"] = _packed(files)
+    notes = [tags.p(f"{sentence(said)}.", class_="warning") for said in (*release.notes, *plan.warnings)]
+    above = TagList(tags.h3("Released"), tags.p(tags.strong(str(release.guarantee)), f".{entry}"), *notes, verified)
     below = TagList(
         tags.p("The page keeps these files until it is closed or reloaded: download them now.", class_="hint"),
-        figure,
-        text_table(table.column_names, rows, caption, numbers_from=table.column_names.index("count")),
+        *itertools.chain.from_iterable(zip(figures, shown, strict=True)),
         tags.h4("To be published with it"),
         tags.p(manifest["statement"], class_="statement"),
         tags.details(tags.summary("Manifest"), tags.pre(tags.code(written), tabindex="0"), class_="group"),
     )
     return Results(html={"above": above, "below": below}, files=files)
+
+
+def _shown(table: Table, of: str) -> Tag:
+    """Return the first rows of a table, without what the intervals cover, which is said in the figure."""
+    rows = table.to_arrow()
+    rows = rows.drop_columns([name for name in rows.column_names if name == "covers"])
+    texts: dict[type, Callable[[Any], str]] = {type(None): lambda _: "", int: "{:,}".format}
+    texts[float] = lambda value: rounded_text(value, 6)
+    shown = [[texts.get(type(one), str)(one) for one in row.values()] for row in rows.slice(0, _SHOWN_ROWS).to_pylist()]
+    more = max(rows.num_rows - _SHOWN_ROWS, 0)
+    caption = f"The released table{of}" + (f"; {more:,} more rows are in the file" if more else "")
+    return text_table(rows.column_names, shown, caption, numbers_from=rows.column_names.index("count"))
+
+
+def _packed(files: Mapping[str, bytes]) -> bytes:
+    """Return files as a ZIP archive, which is the same for the same files."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in files.items():
+            described = zipfile.ZipInfo(name)
+            described.external_attr = 0o644 << 16
+            archive.writestr(described, content, zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
 
 
 def with_cap(ledger: Ledger, analyst: str | None) -> str | None:

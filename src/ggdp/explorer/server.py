@@ -27,13 +27,17 @@ from ggdp.errors import ArgumentError
 from ggdp.explorer.guard import Guard, is_loopback
 from ggdp.explorer.releasing import Confirmations
 from ggdp.explorer.settings import from_address, query_string
+from ggdp.explorer.studies import open_study
 from ggdp.explorer.uploads import Source, Uploads
 from ggdp.explorer.view import Shared
 from ggdp.explorer.views import VIEWS
+from ggdp.explorer.views.release_view import RELEASE
 from ggdp.explorer.workers import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from ggdp.tables.study import Study
 
 
 INTERNAL = "Something went wrong in this view. Change a setting or reload the page; nothing was published or spent."
@@ -55,13 +59,15 @@ DOCUMENT = """<!DOCTYPE html>
 """
 
 
-def page(parameters: Mapping[str, str]) -> Any:  # noqa: ANN401 - of Shiny, without a public name
-    """Return the page, with the view and the settings that an address holds."""
-    first = next((view.key for view in VIEWS if view.key == parameters.get("view")), VIEWS[0].key)
+def page(parameters: Mapping[str, str], filled: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401 - of Shiny
+    """Return the page with the view and the settings that an address holds, if any, or those filled in."""
+    usual = VIEWS[0].key if filled is None else RELEASE.key
+    first = next((view.key for view in VIEWS if view.key == parameters.get("view")), usual)
+    filled = filled if filled is not None and parameters.keys() <= {"view"} else {}
     panels = []
     for view in VIEWS:
         title = tags.h2(view.title, class_="visually-hidden")
-        shown = view.ui(from_address(view.settings, parameters if view.key == first else {}))
+        shown = view.ui(from_address(view.settings, {**filled, **(parameters if view.key == first else {})}))
         panels.append(ui.nav_panel(view.title, title, shown, value=view.key))
     assets = HTMLDependency(
         "ggdp-explorer",
@@ -92,12 +98,16 @@ def application(
     *,
     file: Path | None = None,
     domain: Path | None = None,
+    study: tuple[str, Study] | None = None,
     ledger: str | None = None,
     token: str | None = None,
     loopback: bool = True,
 ) -> Guard:
     """Return the explorer as an ASGI application; its arguments are those of `serve` and of `Guard`."""
     quick, long, uploads, confirmations = Worker(), Worker(reports=True), Uploads(), Confirmations()
+    opened, filled = None, None
+    if study is not None:
+        opened, filled = open_study(study[1], study[0], RELEASE.settings, is_upload=False)
 
     def server(input: Inputs, output: Outputs, session: Session) -> None:  # noqa: A002, ARG001 - as Shiny calls them
         shared = Shared(
@@ -105,6 +115,7 @@ def application(
             long=long,
             source=reactive.Value(None if file is None else Source(file.name, file)),
             uploads=uploads,
+            study=reactive.Value(opened),
             ledger=ledger,
             domain=domain,
             typed=reactive.Value({}),
@@ -127,7 +138,7 @@ def application(
             if found is not None:
                 await session.send_custom_message("address", {"query": query_string(key, found)})
 
-    shiny = App(lambda request: page(request.query_params), server)
+    shiny = App(lambda request: page(request.query_params, filled), server)
     shiny.sanitize_errors = True
     shiny.sanitize_error_msg = INTERNAL
     for worker in (quick, long):
@@ -144,6 +155,7 @@ def serve(
     *,
     file: Path | None,
     domain: Path | None,
+    study: tuple[str, Study] | None,
     ledger: str | None,
     host: str,
     port: int,
@@ -153,9 +165,10 @@ def serve(
 ) -> None:
     """Serve the explorer until it is interrupted; `tell` is called with its address once it answers.
 
-    Views look at the table of `file`, unless a visitor uploads another, with the domain file `domain`. Releases are
-    charged to `ledger`. Visitors must know the token, if there is one. An `ArgumentError` is raised if the host needs a
-    token, or the port cannot be used.
+    Views look at the table of `file`, unless a visitor uploads another, with the domain file `domain`. A `study`, with
+    the name of its file before it, is open from the start; its paths are as in the file. Releases are charged to
+    `ledger`. Visitors must know the token, if there is one. An `ArgumentError` is raised if the host needs a token, or
+    the port cannot be used.
     """
     loopback = is_loopback(host)
     if token is None and not loopback:
@@ -178,7 +191,7 @@ def serve(
     here, elsewhere = ("localhost", socket.gethostname()) if host in ("0.0.0.0", "::") else named
     opened = f"http://{here}:{port}/" + ("" if token is None else f"?token={quote(token, safe='')}")
     config = uvicorn.Config(
-        application(file=file, domain=domain, ledger=ledger, token=token, loopback=loopback),
+        application(file=file, domain=domain, study=study, ledger=ledger, token=token, loopback=loopback),
         access_log=False,
         log_config=None,
         log_level="critical",

@@ -95,7 +95,7 @@ def command_line(*words: str, **flags: object) -> str:
 def value_text(value: object) -> str:
     """Return a value as it is typed: a float so that it reads back exactly, and without a needless point."""
     if isinstance(value, float):
-        return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     return str(value)
 
 

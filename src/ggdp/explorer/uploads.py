@@ -1,4 +1,4 @@
-"""The file that views look at: the one of the command, or one that a browser sends, which stays in memory.
+"""Files that a browser sends, which stay in memory: the table that views look at, unless the command names it; studies.
 
 Shiny would write an upload to a temporary file. Here the browser posts it to an address of our own, with a ticket that
 only this visitor's page knows. Its bytes go into an anonymous file in memory (`memfd_create`), which has no name in any
@@ -18,27 +18,28 @@ import tempfile
 import weakref
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from htmltools import Tag, tags
 from shiny import Session, reactive, render, ui
 from starlette.responses import JSONResponse, Response
 
 from ggdp.errors import ArgumentError, GgdpError
-from ggdp.explorer.typed_table import FileFields, text_inputs
+from ggdp.explorer.typed_table import READING, FileFields, text_inputs
 from ggdp.explorer.view import Shared, choices, group
 from ggdp.explorer.wording import LABELS, ExplorerError, message_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from starlette.requests import Request
 
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 _PACKED = (".gz", ".zst")
-# Bytes of an upload; a larger file is named on the command line instead, and read in pieces from where it is.
-LARGEST = 50 * 2**20
+# Bytes of an upload; a larger file is named on the command line instead, and read in pieces from where it is. Of a
+# study, which is text that people write.
+LARGEST, LARGEST_STUDY = 50 * 2**20, 2**20
 # Uploads at a time, of all visitors together: each holds memory before it is known whether it is a table.
 MOST_AT_ONCE = 4
 _GONE = "This page is no longer connected. Reload it and choose the file again."
@@ -69,13 +70,14 @@ class MemoryFile(Source):
     file any more.
     """
 
-    def __init__(self, name: str, *, most: int) -> None:
+    def __init__(self, name: str, *, most: int, suffixes: tuple[str, ...] = SUFFIXES) -> None:
         # The name is shown in commands that are pasted into terminals, where a line break or an escape would act.
         path = PurePath(PurePath("".join(letter if letter.isprintable() else "_" for letter in name)).name)
         packed = path.suffix.lower() if path.suffix.lower() in _PACKED else ""
         kind = PurePath(path.stem).suffix.lower() if packed else path.suffix.lower()
-        if kind not in SUFFIXES or (packed and kind == ".parquet"):
-            raise ArgumentError("file", path.name, f"must be a table that ggdp reads: {', '.join(SUFFIXES)}")
+        if kind not in suffixes or (packed and kind in (".parquet", ".toml")):
+            what = "a table that ggdp reads" if suffixes == SUFFIXES else "a study"
+            raise ArgumentError("file", path.name, f"must be {what}: {', '.join(suffixes)}")
         if not hasattr(os, "memfd_create"):
             message = "this system has no files in memory, so no upload is read; start the page with the file instead"
             raise GgdpError(f"{message}: ggdp explore FILE")
@@ -123,16 +125,16 @@ def too_large(most: int) -> str:
 
 
 class Uploads:
-    """Tickets of visitors, each with what to do with the table that arrives."""
+    """Tickets of visitors, each with what to do with the file that arrives, and what it may be."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, Callable[[Source], Awaitable[None]]] = {}
+        self._waiting: dict[str, tuple[Callable[[Source], Awaitable[None]], dict[str, Any]]] = {}
         self._under_way = 0
 
-    def ticket(self, arrived: Callable[[Source], Awaitable[None]]) -> str:
-        """Return a new ticket; `arrived` is awaited with each table that comes with it."""
+    def ticket(self, arrived: Callable[[Source], Awaitable[None]], **limits: Any) -> str:  # noqa: ANN401 - those of `MemoryFile`
+        """Return a new ticket; `arrived` is awaited with each file that comes with it, and may refuse it."""
         made = secrets.token_urlsafe(24)
-        self._waiting[made] = arrived
+        self._waiting[made] = arrived, {"most": LARGEST, **limits}
         return made
 
     def forget(self, ticket: str) -> None:
@@ -146,17 +148,19 @@ class Uploads:
         if self._under_way >= MOST_AT_ONCE:
             return _answer(_BUSY, status=503)
         ticket = request.path_params["ticket"]
+        _, limits = self._waiting[ticket]
         self._under_way += 1
         try:
             # Unless all goes well, the file is freed: it may be too large or no table, the browser may go away before
             # all of it has come, or the page may be closed meanwhile and free nothing any more.
             with ExitStack() as freeing:
-                file = MemoryFile(request.query_params.get("name", "table")[:200], most=LARGEST)
+                file = MemoryFile(request.query_params.get("name", "table")[:200], **limits)
                 freeing.callback(file.close)
                 async for chunk in request.stream():
                     file.write(chunk)
                 await asyncio.to_thread(require_table, file)
-                if (arrived := self._waiting.get(ticket)) is not None:
+                if ticket in self._waiting:
+                    arrived, _ = self._waiting[ticket]
                     await arrived(file)
                 if ticket not in self._waiting:
                     return _answer(_GONE)
@@ -191,12 +195,12 @@ def _answer(message: str, *, loaded: bool = False, status: int = 200) -> Respons
 
 
 def file_form(settings: FileFields) -> list[Tag]:
-    """Return where a file is chosen, and the inputs of how it is read, folded unless one is set."""
+    """Return where a file is chosen, and the inputs of how its text is read, folded unless one is set."""
     lines = {"quoted": "quoted fields may contain line ends", "strict": "strict: each line is one record"}
-    texts = text_inputs(settings, "delimiter", "encoding")
+    texts = text_inputs(settings, *READING)
     strict = choices(settings, "lines", LABELS["strict_lines"], lines)
-    opened = bool(settings.delimiter or settings.encoding or settings.lines == "strict")
-    return [ui.output_ui("file"), group("Format of the file", *texts, strict, opened=opened)]
+    opened = settings.lines == "strict" or any(getattr(settings, name) for name in READING)
+    return [ui.output_ui("file"), group("How text is read", *texts, strict, opened=opened)]
 
 
 def require_source(shared: Shared) -> Source:
@@ -217,23 +221,27 @@ def serve_file_form(session: Session, shared: Shared) -> None:
 
     ticket = shared.uploads.ticket(arrived)
     session.on_ended(lambda: shared.uploads.forget(ticket))
-    key = session.ns("chooser")
 
     @render.ui
     def file() -> Tag:
         source = shared.source()
         named = "No file yet." if source is None else f"Looking at {source.name}."
         limit = f"CSV, TSV, Parquet or JSON lines, up to {LARGEST // 2**20} MB; it stays in memory."
-        chooser = tags.input(
-            id=key,
-            type="file",
-            # Shiny would upload it too, to a file.
-            data_shiny_no_bind_input="",
-            accept=",".join((*SUFFIXES, *_PACKED)),
-            data_ticket=ticket,
-            data_largest=str(LARGEST),
-            data_too_large=too_large(LARGEST),
-            aria_describedby=f"{key}-words",
-        )
-        words = tags.p(named, id=f"{key}-words", class_="hint", role="status", data_now=named)
-        return tags.div(tags.label("File", for_=key), chooser, words, tags.p(limit, class_="hint"), class_="file")
+        return chooser(session.ns("chooser"), "File", ticket, named, (*SUFFIXES, *_PACKED), LARGEST, limit)
+
+
+def chooser(key: str, label: str, ticket: str, named: str, accepted: Sequence[str], most: int, hint: str) -> Tag:
+    """Return where a file is chosen that comes with a ticket; `named` says which one there is."""
+    field = tags.input(
+        id=key,
+        type="file",
+        # Shiny would upload it too, to a file.
+        data_shiny_no_bind_input="",
+        accept=",".join(accepted),
+        data_ticket=ticket,
+        data_largest=str(most),
+        data_too_large=too_large(most),
+        aria_describedby=f"{key}-words",
+    )
+    words = tags.p(named, id=f"{key}-words", class_="hint", role="status", data_now=named)
+    return tags.div(tags.label(label, for_=key), field, words, tags.p(hint, class_="hint"), class_="file")

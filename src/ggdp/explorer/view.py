@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ggdp.explorer.releasing import Confirmations
+    from ggdp.explorer.studies import OpenStudy
     from ggdp.explorer.uploads import Source, Uploads
     from ggdp.explorer.workers import Worker
 
@@ -249,7 +250,8 @@ class Shared:
     # The table that the visitor looks at: the FILE of the command, or what was uploaded; None if there is none.
     source: reactive.Value[Source | None]
     uploads: Uploads  # where files that a browser sends arrive
-    ledger: str | None  # address of the ledger, as given to the command
+    study: reactive.Value[OpenStudy | None]  # the study that is open: that of the command, or an upload
+    ledger: str | None  # address of the ledger, as given to the command or by its study
     domain: Path | None  # the domain file of the command
     typed: reactive.Value[dict[str, Any]]  # what was typed of a table in one of the views, by the names of its inputs
     confirmations: Confirmations  # of releases; one for all visitors
@@ -327,12 +329,13 @@ class Visit(Generic[_S]):
 
         self.show("code", content)
 
-    def offer(self, links: Mapping[str, str], *results: Callable[[], Any]) -> None:
-        """Offer files of results, from when there are any: texts of links, and how the names of their files end."""
+    def offer(self, links: Mapping[str, str], *results: Callable[[], Any], at: str = "downloads") -> None:
+        """Offer files of results at a place: texts of links, and how the name of the one file of each ends."""
 
         def find(ending: str) -> tuple[str, bytes] | None:
             files = (file for result in results if (found := result()) is not None for file in found.files.items())
-            return next(((name, content) for name, content in files if name.endswith(ending)), None)
+            fitting = [file for file in files if file[0].endswith(ending)]
+            return fitting[0] if len(fitting) == 1 else None
 
         def serve(place: int, ending: str) -> None:
             def output() -> Iterator[bytes]:
@@ -341,7 +344,7 @@ class Visit(Generic[_S]):
                     raise SilentException
                 yield found[1]
 
-            output.__name__ = f"file{place}"
+            output.__name__ = f"{at}{place}"
             render.download_link(filename=lambda: (find(ending) or ("",))[0])(output)
 
         for place, ending in enumerate(links.values()):
@@ -349,13 +352,13 @@ class Visit(Generic[_S]):
 
         def content() -> Tag | None:
             shown = [
-                ui.download_link(f"file{place}", label)
+                ui.download_link(f"{at}{place}", label)
                 for place, (label, ending) in enumerate(links.items())
                 if find(ending) is not None
             ]
             return tags.div(*shown, class_="downloads") if shown else None
 
-        self.show("downloads", content)
+        self.show(at, content)
 
 
 @frozen

@@ -7,9 +7,11 @@ from contextlib import contextmanager
 
 from ggdp.cli.flags import RELEASE, mention_flag, reworded, title_of_flag
 from ggdp.errors import ArgumentError, GgdpError, Message
+from ggdp.tables.request import ROW
 
 # Labels of the inputs of a table, by the names of the flags that they stand for.
 LABELS = {flag.name: flag.label for flag in RELEASE if flag.label is not None}
+HELP = {flag.name: flag.help for flag in RELEASE}
 # How messages name what has several inputs; a domain file is named when the explorer is started.
 _MENTIONS = {
     "domain": f"{LABELS['levels']} or {LABELS['bins']}",
@@ -49,8 +51,13 @@ def with_notes(shown: ExplorerError, error: BaseException) -> ExplorerError:
 
 def message_of(error: GgdpError) -> str:
     """Return what is wrong, with the notes of the error, as sentences."""
-    said = [str(error), *getattr(error, "__notes__", ())]
-    return ". ".join(f"{text[:1].upper()}{text[1:]}" for text in said)
+    return ". ".join(map(sentence, [str(error), *getattr(error, "__notes__", ())]))
+
+
+def sentence(said: str) -> str:
+    """Return what is said in the words of the explorer, with a capital letter."""
+    words = said.in_words_of(_mention) if isinstance(said, Message) else said
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def _title(argument: str, _: object) -> str:
@@ -65,4 +72,6 @@ def _mention(name: str, value: str) -> str:
     """Return an argument as messages of the explorer name it."""
     if not value and name in _MENTIONS:
         return _MENTIONS[name]
+    if (name, value) == ("unit", ROW):
+        return f'"{LABELS["unit_is_row"]}"'
     return f"{LABELS[name]} {value}".strip() if name in LABELS else mention_flag(name, value)

@@ -93,6 +93,10 @@ EngineName: TypeAlias = Literal["duckdb", "spark"]
 AUTO: Literal["auto"] = "auto"
 # The unit of a request that declares that each row is one.
 ROW = "row"
+NO_UNIT = Message(
+    "no unit is declared, so each row is protected by itself: if people can have several rows, name the column that "
+    "identifies them with {unit} and {max_cells}; if each has one row at most, declare it with {unit:row}"
+)
 # The columns of a published table beside its keys.
 COUNTS = ("count", "noisy_count", "lower", "upper")
 # A published column, where units may be counted in fewer cells than they are in: what the interval covers, in words.
@@ -265,26 +269,26 @@ class TextOptions:
     decimal: str | None = option(
         "str, optional",
         'Decimal mark of numbers in columns of text, such as ","; a point by default. A column may declare its own.',
-        Flag("Decimal mark of numbers in text: ',' or '.' (default).", "C"),
+        Flag("Decimal mark of numbers in text: ',' or '.' (default).", "C", label="Decimal mark"),
         key="format.decimal",
     )
     thousands: str | None = option(
         "str, optional",
         "Separator of groups of three digits of numbers in columns of text: a point, a comma, an apostrophe or a "
         "space; none by default.",
-        Flag("Separator of thousands of numbers in text: '.', ',', ' or a space.", "C"),
+        Flag("Separator of thousands of numbers in text: '.', ',', ' or a space.", "C", label="Thousands separator"),
         key="format.thousands",
     )
     date_format: str | None = option(
         "str, optional",
         'How dates are written in columns of text, such as "%d.%m.%Y"; by default as in ISO 8601.',
-        Flag("How dates in text are written, such as '%d.%m.%Y'; else ISO 8601.", "FORMAT"),
+        Flag("How dates in text are written, such as '%d.%m.%Y'; else ISO 8601.", "FORMAT", label="Date format"),
         key="format.date_format",
     )
     null_values: tuple[str, ...] | None = option(
         "sequence of str, optional",
         'Words that stand for missing values in columns of text, such as ``["NA", "."]``.',
-        Flag("Words that stand for missing values in text, such as NA,.", "W[,W...]"),
+        Flag("Words that stand for missing values in text, such as NA,.", "W[,W...]", label="Words for missing"),
         check=null_words,
         key="format.null_values",
     )
@@ -330,6 +334,7 @@ class TableOptions(TextOptions):
         Flag(
             "Count only rows that meet a condition, in a small SQL: \"age >= 18 and ward <> 'test'\".",
             "EXPRESSION",
+            label="Filter",
         ),
         check=_where,
     )
@@ -344,7 +349,12 @@ class TableOptions(TextOptions):
     unit_is_row: bool | None = option(
         "bool, optional",
         'True is the same as ``unit="row"``; with False `unit` is a column, whatever its name.',
-        Flag("Each person has one row at most: each row is a unit.", kind=bool, default=False),
+        Flag(
+            "Each person has one row at most: each row is a unit.",
+            kind=bool,
+            default=False,
+            label="Each row is one person",
+        ),
         check=_validate.boolean,
         key="unit.is_row",
     )
@@ -499,6 +509,7 @@ class TableOptions(TextOptions):
             "Round statistics and percentages to this many decimal digits, and their intervals outwards.",
             "N",
             int | None,
+            label="Digits",
         ),
         check=_validate.integer,
         at_least=0,
@@ -764,11 +775,7 @@ class TableRequest(TableOptions):
         """What to write if people can have several rows, where no unit is declared; None if one is."""
         if self.unit is not None or self.unit_is_row:
             return None
-        return Message(
-            "no unit is declared, so each row is protected by itself: if people can have several rows, name the "
-            "column that identifies them with {unit} and {max_cells}; if each has one row at most, declare it with "
-            "{unit:row}"
-        )
+        return NO_UNIT
 
     @property
     def dates(self) -> list[str]:
@@ -832,9 +839,14 @@ class TableRequest(TableOptions):
             return cls.from_keys(plain, name)
 
     @classmethod
-    def from_keys(cls, content: Mapping[str, Any], name: str) -> TableRequest:
-        """Return the request that the keys of a TOML file make, given its name; errors are named by its keys."""
-        from ggdp.domain.table_domain import Domain
+    def from_keys(cls, content: Mapping[str, Any], name: str, others: Collection[str] = ()) -> TableRequest:
+        """Return the request that the keys of a TOML file make, given its name; errors are named by its keys.
+
+        Other keys of such a file may be meant by one that is not known.
+        """
+        from ggdp.domain.table_domain import Domain, require_no_draft
+
+        require_no_draft(content, "path", name)
 
         known = {said.key or one: one for one, (_, said) in options(cast("type", cls)).items() if one not in _COMPOSED}
         sections = {key.partition(".")[0] for key in known if "." in key}
@@ -844,11 +856,14 @@ class TableRequest(TableOptions):
             is_section = key in sections and isinstance(value, dict)
             if (key, value) == ("unit", ROW):
                 key, value, is_section = "unit", {"is_row": True}, True
+            if key in sections and not is_section:
+                said = 'must be a section [unit] with column = "...", or unit = "row"' if key == "unit" else ""
+                raise ArgumentError(key, value, said or f"must be a section, [{key}]")
             flat |= {f"{key}.{inner}": one for inner, one in value.items()} if is_section else {key: value}
         if flat.get("unit.column") == ROW:
             flat.setdefault("unit.is_row", False)
         if unknown := [key for key in flat if key not in known and key not in _KEYS]:
-            near = get_close_matches(unknown[0], [*known, *_KEYS], n=1)
+            near = get_close_matches(unknown[0], [*known, *_KEYS, *others], n=1, cutoff=0.75)
             said = f"is not a key of a request{f'; did you mean {near[0]!r}?' if near else '; take it out'}"
             raise ArgumentError(unknown[0], flat[unknown[0]], said)
         given = {known[key]: value for key, value in flat.items() if key in known}
@@ -857,6 +872,9 @@ class TableRequest(TableOptions):
         tables = content.get("tables", [])
         if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
             raise ArgumentError("path", name, "needs a section [[tables]] for each table")
+        for table in tables:
+            if not isinstance(columns := table.get("by", []), str | list):
+                raise ArgumentError("tables.by", columns, 'must be a list of columns, such as by = ["ward"]')
         by = [[columns] if isinstance(columns := table.get("by", []), str) else columns for table in tables]
         for key in ("columns", "impossible"):
             if not isinstance(content.get(key, {}), dict if key == "columns" else dict | list):
@@ -1117,7 +1135,8 @@ def _statistics(table: Mapping[str, Any]) -> tuple[Statistic, ...]:
         elif key != "quantile" and key in STATISTICS and isinstance(value, list):
             found += [STATISTICS[key](column) for column in value]
         elif key in STATISTICS:
-            example = "{ COLUMN = [0.5] }" if key == "quantile" else '["COLUMN"]'
+            named = value if isinstance(value, str) else "COLUMN"
+            example = f"{{ {_key(named)} = [0.5] }}" if key == "quantile" else _value([named])
             raise ArgumentError(f"tables.{key}", value, f"must be as in {key} = {example}")
         elif key != "by":
             known = ", ".join(["name", "by", *STATISTICS])
@@ -1149,7 +1168,9 @@ def named_by_lines(content: bytes, plain: Mapping[str, Any], name: str) -> Itera
     except ArgumentError as refused:
         if refused.argument == "path":
             raise
-        key = known.get(refused.argument, refused.argument)
+        # A section that is none has the name of an argument.
+        is_key = refused.argument in plain and not isinstance(plain[refused.argument], dict)
+        key = refused.argument if is_key else known.get(refused.argument, refused.argument)
         found = next(_places(key, refused.value, plain), None) or tuple(key.split("."))
         line = next((line for end in range(len(found), 0, -1) if (line := line_of(content, found[:end]))), None)
         shown = ".".join(step for step in found if isinstance(step, str))
@@ -1160,13 +1181,16 @@ def named_by_lines(content: bytes, plain: Mapping[str, Any], name: str) -> Itera
 
 def _places(key: str, value: object, plain: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
     """Yield the keys of a TOML file that an error about an argument may be about, the likeliest first."""
-    for column in plain.get("columns", {}):
+    columns, tables = plain.get("columns"), plain.get("tables")
+    for column in columns if isinstance(columns, dict) else ():
         role, _, of = key.partition(" of ")
         if of == repr(column):
             yield "columns", column, value if role == "domain" and isinstance(value, str) else role
     key = "tables.name" if key == "name" else key
     kind = key.removeprefix("tables.")
-    for place, table in enumerate(plain.get("tables", ())):
+    for place, table in enumerate(tables if isinstance(tables, list) else ()):
+        if not isinstance(table, dict):
+            continue
         asked = table.get(kind)
         if kind != key and asked == value:
             yield "tables", place, kind

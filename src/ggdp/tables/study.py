@@ -92,7 +92,11 @@ class Study:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Study:
         """Return the study of a TOML file; an error names its line and its key."""
-        name, content = os.fspath(path), read_file(path, argument="path", most=MOST_TOML)
+        return cls.parse(read_file(path, argument="path", most=MOST_TOML), os.fspath(path))
+
+    @classmethod
+    def parse(cls, content: bytes, name: str) -> Study:
+        """Return the study that a TOML file of a name holds; paths begin at the directory that is part of the name."""
         plain = parsed_toml(content, name, argument="path")
         with named_by_lines(content, plain, name):
             own = {key: plain[key] for key in _OWN if key in plain}
@@ -104,7 +108,7 @@ class Study:
             if isinstance(tables := asked.get("tables"), list) and all(isinstance(table, dict) for table in tables):
                 names = [table.get("name") for table in tables]
                 asked["tables"] = [{key: one for key, one in table.items() if key != "name"} for table in tables]
-            request = TableRequest.from_keys(asked, name)
+            request = TableRequest.from_keys(asked, name, _OWN)
             named = [usual if one is None else one for one, usual in zip(names, request.table_names, strict=True)]
             return cls(request=request, names=tuple(named), **own)
 

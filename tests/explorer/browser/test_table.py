@@ -54,7 +54,7 @@ def test_statistics_of_an_address_are_shown(page, served):
     expect(page.get_by_role("link", name="Dots (SVG)")).to_have_count(0)
 
 
-WRONG = {"by": "", "levels": "wards=a,b", "statistics": "median income"}
+WRONG = {"by": "", "levels": "wards=a,b", "statistics": "mode income"}
 NAMES = {"by": "Count by", "levels": "Levels", "statistics": "Statistics"}
 
 

@@ -150,8 +150,12 @@ def _code(url: str, settings: BudgetSettings) -> tuple[str, str]:
 def without_password(url: str) -> str:
     """Return the address of a ledger as it may be shown."""
     from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
 
-    return make_url(url).render_as_string(hide_password=True) if "://" in url else url
+    try:
+        return make_url(url).render_as_string(hide_password=True) if "://" in url else url
+    except (ArgumentError, ValueError):
+        return f"{url.partition('://')[0]}://..."
 
 
 BUDGET = view.View("budget", "Budget", BudgetSettings, _inputs, _serve)

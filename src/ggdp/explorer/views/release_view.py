@@ -11,6 +11,7 @@ import shlex
 from pathlib import PurePath
 from typing import Any
 
+from attrs import evolve
 from htmltools import Tag, TagChild, TagList, tags
 from shiny import reactive, ui
 
@@ -18,8 +19,9 @@ from ggdp._records import frozen
 from ggdp.errors import GgdpError
 from ggdp.explorer import settings as fields
 from ggdp.explorer import typed_table, view
-from ggdp.explorer.releasing import Asked, Offer, make_offer, publish
-from ggdp.explorer.uploads import Source, file_form, require_source, serve_file_form
+from ggdp.explorer.releasing import Asked, Offer, make_offer, publish, study_file
+from ggdp.explorer.studies import open_upload
+from ggdp.explorer.uploads import LARGEST_STUDY, MemoryFile, Source, chooser, file_form, require_source, serve_file_form
 from ggdp.explorer.views.budget_view import without_password
 from ggdp.explorer.wording import message_of
 from ggdp.explorer.workers import StoppedError
@@ -42,13 +44,13 @@ class ReleaseSettings(typed_table.FileFields, typed_table.TableFields):
 def _inputs(settings: ReleaseSettings) -> list[TagChild]:
     neighbours = view.choices(settings, "neighbours", "Neighbouring tables", _NEIGHBOURS)
     negative = view.choices(settings, "negative", "Negative counts are", _NEGATIVE)
-    statistics = typed_table.text_inputs(settings, "statistics", "ranges")
     order, analyst = typed_table.text_inputs(settings, "order", "analyst")
     return [
+        view.group("Open or save a study", ui.output_ui("study"), ui.output_ui("saved"), opened=False),
         *file_form(settings),
         typed_table.columns_form(settings),
-        view.group("Statistics", *statistics, opened=bool(settings.statistics)),
-        view.group("Units", *typed_table.units_form(settings), opened=bool(settings.unit or settings.unit_name)),
+        typed_table.statistics_form(settings),
+        typed_table.units_form(settings),
         view.group("Privacy", *typed_table.privacy_form(settings), neighbours),
         view.group("More", order, negative, analyst, opened=False),
         ui.input_action_button("ask", "Release ...", class_="btn-primary"),
@@ -59,6 +61,7 @@ def _inputs(settings: ReleaseSettings) -> list[TagChild]:
 def _serve(visit: view.Visit[ReleaseSettings]) -> None:
     inputs, session, shared = visit.inputs, visit.session, visit.shared
     serve_file_form(session, shared)
+    _serve_study(visit)
     typed_table.share_inputs(visit, ReleaseSettings())
     # The offer in the dialog, which the first click takes away; what was released; what went wrong; what is going on.
     pending: reactive.Value[Offer | None] = reactive.Value(None)
@@ -72,17 +75,9 @@ def _serve(visit: view.Visit[ReleaseSettings]) -> None:
     @reactive.calc
     @reactive.event(inputs.ask)
     def arguments() -> tuple[Any, ...]:
-        source, found = require_source(shared), visit.require_settings()
+        source = require_source(shared)
         kept["asked"] = source
-        asked = Asked(
-            table=found.typed(shared.domain),
-            path=str(source.path),
-            name=source.name,
-            ledger=shared.ledger,
-            analyst=found.analyst.strip() or None,
-            click=inputs.ask(),
-        )
-        return (asked,)
+        return (evolve(_asked(visit.require_settings(), shared), click=inputs.ask()),)
 
     offered = view.Background(visit, make_offer, arguments)
 
@@ -165,16 +160,106 @@ def _serve(visit: view.Visit[ReleaseSettings]) -> None:
     visit.show("ledger", lambda: charged if shared.ledger else uncounted)
     visit.show("status", status)
     visit.show("results", results)
-    visit.offer({"Table (CSV)": ".csv", "Manifest (JSON)": ".manifest.json", "Figure (SVG)": ".svg"}, published)
+    files = {"Table (CSV)": ".csv", "Manifest (JSON)": "manifest.json", "Figure (SVG)": ".svg"}
+    visit.offer(files | {"Study (TOML)": ".toml", "All files (ZIP)": ".zip"}, published)
+    visit.show("unit_warning", lambda: typed_table.unit_warning(visit.settings()))
     visit.show_code(lambda found: _code(found, shared))
+
+
+def _asked(found: ReleaseSettings, shared: view.Shared) -> Asked:
+    """Return what is asked for of the file that the visitor looks at, if there is one."""
+    source, opened, analyst = shared.source(), shared.study(), found.analyst.strip() or None
+    study = None if opened is None else opened.study
+    own = {name: getattr(study, name, None) for name in ("source", "ledger", "engine", "output")}
+    # The file that the study of the command names is there as the study has it.
+    is_own = opened is not None and not opened.is_upload and not isinstance(source, MemoryFile)
+    own |= {} if source is None or is_own else {"source": source.typed}
+    if opened is None or not opened.is_upload:
+        own["ledger"] = None if shared.ledger is None else without_password(own["ledger"] or shared.ledger)
+    return Asked(
+        table=found.typed(shared.domain, opened),
+        path="" if source is None else str(source.path),
+        name="" if source is None else source.name,
+        ledger=shared.ledger,
+        analyst=analyst,
+        own=own | {"analyst": analyst},
+    )
+
+
+def _serve_study(visit: view.Visit[ReleaseSettings]) -> None:
+    """Open studies that are sent, say what of an open one the form does not show, and offer the form as a study."""
+    session, shared = visit.session, visit.shared
+
+    async def arrived(file: Source) -> None:
+        content = file.path.read_bytes()
+        file.close()
+        opened, values = await shared.quick.run(open_upload, content, file.name, ReleaseSettings)
+        async with reactive.lock():
+            shared.study.set(opened)
+            for name, value in values.items():
+                session.send_input_message(name, {"value": value})
+            await reactive.flush()
+
+    ticket = shared.uploads.ticket(arrived, most=LARGEST_STUDY, suffixes=(".toml",))
+    session.on_ended(lambda: shared.uploads.forget(ticket))
+
+    def study() -> Tag:
+        opened = shared.study()
+        named = "No study is open." if opened is None else f"{opened.name} is open."
+        hint = "A request that was saved, here or by ggdp release --save-study."
+        return chooser(session.ns("opener"), "Open a study", ticket, named, (".toml",), LARGEST_STUDY, hint)
+
+    def kept() -> Tag | None:
+        opened = shared.study()
+        if opened is None:
+            return None
+        said: list[TagChild] = [
+            tags.strong(f"{opened.name} is open. "),
+            "What you do not change is released and saved as it says.",
+        ]
+        if opened.kept:
+            said.append(f" The form cannot show, and keeps: {'; '.join(opened.kept)}.")
+        paths = [name for name in ("source", "ledger", "output") if getattr(opened.study, name) is not None]
+        if opened.is_upload and paths:
+            said.append(f" Its {' and '.join(paths)} are ignored: an upload opens no file of this machine.")
+        close = ui.input_action_button("close", "Close the study", class_="quiet")
+        return tags.div(tags.p(*said), close, class_="origin")
+
+    @reactive.effect
+    async def _hide() -> None:
+        opened = shared.study()
+        names = [f"{view}-{name}" for view in ("release", "cells") for name in (opened.inputs if opened else ())]
+        await session.send_custom_message("kept", {"inputs": names})
+
+    @reactive.effect
+    @reactive.event(visit.inputs.close)
+    def _close() -> None:
+        shared.study.set(None)
+
+    @reactive.calc
+    def saved() -> view.Results | None:
+        # Here, and not in the background: a file that is saved is of the form as it is.
+        try:
+            return study_file(_asked(visit.require_settings(), shared))
+        except GgdpError:
+            return None
+
+    visit.show("study", study)
+    visit.show("kept", kept)
+    visit.offer({"Save as study": ".toml"}, saved, at="saved")
 
 
 def _code(settings: ReleaseSettings, shared: view.Shared) -> tuple[str, str] | None:
     """Return the command and the code that release the same; each run is another release."""
+    source, opened = shared.source(), shared.study()
+    name = "FILE" if source is None else source.typed
+    if opened is not None:
+        first, file = "# The file is that of: Save as study", opened.name
+        command = shlex.join(["ggdp", "release", file, "--source", name, "--out", "tables"])
+        python = f'import ggdp\n\nstudy = ggdp.Study.read({file!r})\nstudy.run({name!r}, out="tables")'
+        return f"{first}\n{command}", f"{first}\n{python}"
     if not (settings.by.strip() or settings.statistics.strip()):
         return None
-    source = shared.source()
-    name = "FILE" if source is None else source.typed
     table, more = settings.typed(shared.domain), {"out": f"{PurePath(name).stem}-private.csv"}
     if shared.ledger is not None:
         more["ledger"] = without_password(shared.ledger)
@@ -191,6 +276,6 @@ RELEASE = view.View(
     settings=ReleaseSettings,
     inputs=_inputs,
     serve=_serve,
-    notice=lambda: [ui.output_ui("ledger")],
+    notice=lambda: [ui.output_ui("kept"), ui.output_ui("ledger"), ui.output_ui("unit_warning")],
     results=lambda: [ui.output_ui("results")],
 )

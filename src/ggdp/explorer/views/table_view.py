@@ -31,7 +31,7 @@ _SPREADS = {"uneven": "a few large cells, many small ones", "even": "alike"}
 class TableSettings(Simulation, typed_table.TableFields):
     """A table, its goal, and what is simulated."""
 
-    by: str = fields.text("ward, age")
+    by: str = fields.text("ward, age", longest=fields.LONG)
     levels: str = fields.text("ward=births, eyes, surgery", longest=fields.LONG)
     bins: str = fields.text("age=0,18,65,inf", longest=fields.LONG)
     data: str = fields.choice("simulated", *BUNDLED)
@@ -53,10 +53,11 @@ class TableSettings(Simulation, typed_table.TableFields):
 def bundled_inputs(table: typed_table.TypedTable, name: str) -> typed_table.TypedTable:
     """Return a table of a bundled data set, with the levels that it has; without columns, of its first two."""
     whole = BUNDLED[name]()
-    names = [column.strip() for column in table.by.split(",") if column.strip() in whole.columns]
+    names = [column.strip() for column in table.by.replace("\n", ",").split(",") if column.strip() in whole.columns]
     by = names or list(whole.columns[:2])
     levels = "\n".join(f"{column}={','.join(whole.levels(column))}" for column in by)
-    return evolve(table, by=", ".join(by), levels=levels, bins="", statistics="", ranges="", unit="", max_cells=None)
+    nothing: dict[str, Any] = dict.fromkeys(("bins", "where", "statistics", "ranges", "digits", "unit"), "")
+    return evolve(table, by=", ".join(by), levels=levels, max_cells=None, **nothing)
 
 
 def table_results(settings: TableSettings, *, progress: view.Progress = lambda _, __: None) -> view.Results:
@@ -92,6 +93,8 @@ def table_results(settings: TableSettings, *, progress: view.Progress = lambda _
         even = settings.spread == "even"
         spread = "all cells equally likely" if even else "cells as likely as 1, 1/2, 1/3 and so on, in a random order"
         said = [f"Simulated, no data are read: {units}{each}, {spread}, from seed {settings.seed}."]
+        if settings.where.strip():
+            said.append("All of them meet the filter.")
         if settings.statistics.strip():
             said.append("Values are drawn from the beta(2, 5) law on their range: most of them in its lower half.")
         if any(domain.is_open for domain in shown.release.request.domains):
@@ -136,7 +139,10 @@ def dots_results(settings: TableSettings, *, progress: view.Progress = lambda _,
 def _release_shown(settings: TableSettings, progress: view.Progress) -> ShownTable:
     """Return the table with what a release would publish of it; errors are in the words of the explorer."""
     progress(0, 3)
-    plan = settings.table.plan()
+    if len(typed_table.lines_of(settings.by)) > 1:
+        raise ExplorerError(f"{LABELS['by']}: one table at a time is simulated; keep one line")
+    # What is simulated has no columns but those that are counted.
+    plan = evolve(settings.table, where="").plan()
     progress(1, 3)
     with in_explorer_words(settings.unit):
         if settings.data == "simulated":
@@ -171,7 +177,6 @@ def _draw_table(shown: ShownTable, column: str) -> tuple[Tag, bytes]:
 
 
 def _table_inputs(settings: TableSettings) -> list[TagChild]:
-    statistics = typed_table.text_inputs(settings, "statistics", "ranges")
     column = ui.input_select("column", "Numbers shown", [settings.column], selected=settings.column)
     people = view.quantity(settings, "units", "People")
     rows = view.quantity(settings, "rows", "Rows of each, on average", "With a unit only.")
@@ -181,8 +186,8 @@ def _table_inputs(settings: TableSettings) -> list[TagChild]:
     return [
         view.choices(settings, "data", "Show", _DATA),
         typed_table.columns_form(settings),
-        view.group("Statistics", *statistics, column, opened=bool(settings.statistics)),
-        view.group("Units", *typed_table.units_form(settings), opened=bool(settings.unit)),
+        typed_table.statistics_form(settings, column),
+        typed_table.units_form(settings),
         view.group("Privacy", *typed_table.privacy_form(settings)),
         view.group("Simulation", view.when("data", ["simulated"], people, rows, spread), dots, seed),
     ]
@@ -209,7 +214,7 @@ def _serve_table(visit: view.Visit[TableSettings]) -> None:
         if found is None or found.data == "simulated":
             return
         table = bundled_inputs(found.typed(), found.data)
-        for name in ("by", "levels", "bins", "statistics", "ranges", "unit"):
+        for name in ("by", "levels", "bins", "where", "statistics", "ranges", "digits", "unit"):
             visit.session.send_input_message(name, {"value": getattr(table, name)})
 
     @reactive.effect
@@ -229,13 +234,18 @@ def _serve_table(visit: view.Visit[TableSettings]) -> None:
         return TagList(found.html["above"], pair, found.html["plan"])
 
     visit.show("results", results)
+    visit.show("unit_warning", lambda: typed_table.unit_warning(visit.settings()))
     visit.show_results(dots.result, "dots_figure")
     files = {"Table (CSV)": "ggdp-table.csv", "Figure (SVG)": "ggdp-table.svg", "Dots (SVG)": "ggdp-dots.svg"}
     visit.offer(files, computed.result, dots.result)
     visit.show_code(lambda found: (found.table.command("FILE", "--dry-run"), found.table.python("plan_table")))
 
 
-TABLE = view.View("table", "Table", TableSettings, _table_inputs, _serve_table)
+def _notices() -> list[TagChild]:
+    return [ui.output_ui("unit_warning")]
+
+
+TABLE = view.View("table", "Table", TableSettings, _table_inputs, _serve_table, _notices)
 
 
 @frozen(kw_only=True)
@@ -314,14 +324,14 @@ def _serve_check(visit: view.Visit[CellsPerUnitSettings]) -> None:
         found, source = visit.require_settings(), require_source(shared)
         if not found.unit.strip():
             raise ExplorerError("Unit: name the column whose values are the people who are protected")
-        table = found.typed(shared.domain)
+        table = found.typed(shared.domain, shared.study())
         table.check_arguments()
         # Another upload must not free its memory before it is read.
         kept["asked"] = source
         return (Asked(table=table, path=str(source.path), name=source.name, click=visit.inputs.look()),)
 
     def code(found: CellsPerUnitSettings) -> tuple[str, str] | None:
-        source, table = shared.source(), found.typed(shared.domain)
+        source, table = shared.source(), found.typed(shared.domain, shared.study())
         name = "FILE" if source is None else source.typed
         if not found.by.strip():
             return None
