@@ -628,6 +628,12 @@ class TableRequest(TableOptions):
         measured = [statistic.column for statistic in self.statistics]
         return tuple(dict.fromkeys([*(name for names in self.by for name in names), *measured, *units]))
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What is read of a source, and how, as `ggdp.sources.query.open_source` takes it."""
+        labelled = [column.name for column in self.domain if column.may_be_labels]
+        return {"columns": self.columns, "where": self.filter, "text": self.text, "labelled": labelled}
+
     @cached_property
     def filter(self) -> Filter | None:
         """Which rows are counted; None if all are."""
