@@ -987,7 +987,7 @@ class ReleaseArguments(PlanArguments):
         "environment variable GGDP_SIGN_PASSPHRASE.",
         Flag("Sign the manifest with this private key (Ed25519, OpenSSH or PEM).", "KEY", Path | None),
     )
-    source: Source | None = option(
+    rng: Source | None = option(
         "Source, optional",
         "Where the random bits come from; a seeded one leaves the release without a guarantee.",
     )

@@ -387,7 +387,7 @@ def _identifiers(found: Sequence[SeenColumn]) -> Iterator[str]:
     """Yield an alarm for each column of identifiers that has values in several rows."""
     for column in found:
         rows = column.rows - column.nulls
-        if "identifier" in column.reads_as and column.distinct and rows > column.distinct > 1:
+        if column.distinct and rows > column.distinct > 1:
             each = rows / column.distinct
             shown = (
                 f"{each:.1f} rows each on average" if each >= 1.05 else f"{rows - column.distinct:,} rows repeat one"
@@ -690,7 +690,8 @@ def check_table(
     counted = {name for names in asked.by for name in names}
     suspects = [] if is_declared else [name for name in names if identifies(name) and name not in counted]
     repeated = seen if asks_nothing or not is_split else _seen_columns(data, asked, suspects, **opening)
-    alarms = [*_identifiers([one for one in repeated if one.name in suspects]), *_undeclared(files, seen)]
+    people = [one for one in repeated if one.name in suspects and "identifier" in one.reads_as]
+    alarms = [*_identifiers(people), *_undeclared(files, seen)]
     if asks_nothing:
         return TableCheck(
             rows=max((column.rows for column in seen), default=0),
