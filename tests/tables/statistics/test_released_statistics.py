@@ -229,7 +229,7 @@ def test_neighbours_that_release_the_same_sums_release_the_same_files(
         return add(noise, sums, bits)
 
     def sample(_, size, *, rng=None):
-        del source
+        del rng
         (exact,) = true
         # Quantiles have noise of their own, for their intervals.
         return np.arange(exact.size) * 10**6 - exact if size == exact.size else np.zeros(size, np.int64)
