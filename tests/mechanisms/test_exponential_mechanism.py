@@ -336,7 +336,7 @@ def test_a_release_carries_the_guarantee_under_its_neighbours_unless_it_is_seede
     seeded = mechanism.release([1, 2, 3], rng=SeededSource(seed=1))
     assert seeded.guarantee is None
     assert seeded.values == mechanism.release([1, 2, 3], rng=SeededSource(seed=1)).values
-    with pytest.raises(ArgumentError, match="source = "):
+    with pytest.raises(ArgumentError, match="rng = "):
         mechanism.release([1, 2, 3], rng=3)
 
 

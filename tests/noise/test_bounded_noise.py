@@ -208,7 +208,7 @@ def test_values_that_do_not_fit_are_refused_without_being_told(kind, values):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("source", ["os", 3, np.random.default_rng(1), SeededSource])
 def test_a_source_that_is_none_is_refused_by_name(kind, source):
-    with pytest.raises(ArgumentError, match="source = "):
+    with pytest.raises(ArgumentError, match="rng = "):
         kind(order=2, scale=3.0, lower=0, upper=9).around([3], rng=source)
 
 

@@ -109,7 +109,7 @@ def test_bad_orders_and_scales_are_refused():
 
 @pytest.mark.parametrize("source", [7, np.random.default_rng(1), "os", SeededSource, ggdp.SecureSource])
 def test_a_source_that_is_none_is_refused_by_name(source):
-    with pytest.raises(ArgumentError, match="source = "):
+    with pytest.raises(ArgumentError, match="rng = "):
         ggdp.IntegerNoise(order=1, scale=1.0).sample(3, rng=source)
 
 

@@ -455,7 +455,7 @@ def read_header(path: str, text: TextFormat) -> Header:
     unreadable = None
     try:
         begin = b""
-        for chunk in _decoded_chunks(path, text.encoding):
+        for chunk in _decoded_chunks(path, text.encoding, 1 << 16):
             begin += chunk
             if len(begin) > _LONGEST_HEADER + 2:
                 break
@@ -587,10 +587,10 @@ def _chunks_after(header: Header, path: str, text: TextFormat) -> Iterator[bytes
     return iter(())
 
 
-def _decoded_chunks(path: str, encoding: str) -> Iterator[bytes]:
+def _decoded_chunks(path: str, encoding: str, size: int | None = None) -> Iterator[bytes]:
     """Yield a file as UTF-8, a chunk at a time; what is not valid in the encoding is not valid there either."""
     with _unpack(path) as opened:
-        chunks = iter(lambda: opened.read(CHUNK), b"")
+        chunks = iter(lambda: opened.read(size or CHUNK), b"")
         if encoding == "utf-8":
             yield from chunks
             return

@@ -412,17 +412,23 @@ def _undeclared(files: Files | None, found: Sequence[SeenColumn]) -> Iterator[st
         yield f"the first line is one field that contains {typed}: is that the delimiter? Try --delimiter {typed}"
     ways: dict[tuple[str, str], list[str]] = {}
     for column in found:
-        for key, value in column.written.items():
-            for one in value if key == "null_values" else [value]:
-                ways.setdefault((key, one), []).append(column.name)
-    for (key, value), names in ways.items():
-        shown = ", ".join(map(repr, names[:_FEW])) + (f" and {len(names) - _FEW:,} more" if len(names) > _FEW else "")
-        columns = f"column{'s' if len(names) > 1 else ''} {shown}"
-        hold = {"null_values": f"{value!r} stands for missing values", "date_format": "there are dates"}
-        yield (
-            f"declare --{key.replace('_', '-')} {shlex.quote(value)} if {hold.get(key, 'there are numbers')}, as it "
-            f"seems, in {columns}"
+        marks = {key: value for key, value in column.written.items() if key != "null_values"}
+        flags = " ".join(f"--{key.replace('_', '-')} {shlex.quote(value)}" for key, value in marks.items())
+        kind = "dates" if "date_format" in marks else "numbers"
+        for way in [(flags, kind)] if marks else []:
+            ways.setdefault(way, []).append(column.name)
+        for word in column.written.get("null_values", ()):
+            ways.setdefault((f"--null-values {shlex.quote(word)}", f"{word!r} for missing values"), []).append(
+                column.name
+            )
+    for (flags, held), names in ways.items():
+        more = f" and {len(names) - _FEW:,} more" if len(names) > _FEW else ""
+        hold = (
+            f"columns {', '.join(map(repr, names[:_FEW]))}{more} hold"
+            if len(names) > 1
+            else f"column {names[0]!r} holds"
         )
+        yield f"declare {flags} if {hold} {held}, as it seems"
 
 
 # What texts are read as, the first that nearly all of them are; of digits it matters only which are 0.
@@ -450,63 +456,75 @@ _MOST_LEVELS, _MOST_TRIED = 30, 1000
 _ENDS = [digit * 10**power for power in range(13) for digit in (1, 2, 5)]
 
 
-def _read_as(values: Sequence[tuple[str, int]], text: TextValues) -> tuple[str, list[str]]:
-    """Return what nearly all texts are, read as declared, and those that are."""
-    forms: Counter[str] = Counter()
-    for value, rows in values:
-        forms[value.translate(_DIGITS)] += rows
-    enough = max(_NEARLY_ALL * forms.total(), 1)
+def _read_as(values: Mapping[str, int], forms: Counter[str], text: TextValues) -> tuple[int, str, list[str]]:
+    """Return what nearly all texts are, read as declared: in how many rows, and those texts."""
     written = {"numbers": text.number, **dict.fromkeys(("dates", "times"), text.time)}
     for kind, pattern in _READS.items():
         way = written.get(kind)
-        fits = {form for form in forms if re.fullmatch(way.pattern if way else pattern, form, re.IGNORECASE)}
-        if sum(forms[form] for form in fits) < enough:
+        reads = re.compile(way.pattern if way else pattern, re.IGNORECASE).fullmatch
+        fits, left = set(), (1 - _NEARLY_ALL) * forms.total()
+        known = 0
+        for form, rows in forms.most_common():
+            if reads(form):
+                known += rows
+                fits.add(form)
+            elif (left := left - rows) < 0:
+                break
+        if left < 0 or not known:
             continue
-        found = [value for value, _ in values if value.translate(_DIGITS) in fits]
+        found = [value for value in values if value.translate(_DIGITS) in fits]
         if kind == "integers":
             found = [value.partition(".")[0] for value in found]
         elif way is not None:
             found = list(map(way.of, found))
         tried = found[:_MOST_TRIED] if kind in ("dates", "times") else []
         if sum(instant_of_value(one) is None for one in tried) <= (1 - _NEARLY_ALL) * len(tried):
-            return "times" if tried and ":" in tried[0] else kind, found
-    return "text", [value for value, _ in values]
+            return known, "times" if tried and ":" in tried[0] else kind, found
+    return 0, "text", list(values)
 
 
-def _see(source: TableSource, column: Column, labels: Mapping[Any, str]) -> SeenColumn:
+def _see(source: TableSource, column: Column, labels: Mapping[Any, str], rows: int | None) -> SeenColumn:
     """Return what a column holds, and a draft of its declaration."""
     name, kind, written = column.name, source.engine.kinds[column.name], {}
     ends: Any = (-math.inf, date(2000, 1, 1), math.inf) if kind == "datetime" else (-math.inf, math.inf)
     is_listed = kind not in ("datetime", "decimal")
     probe = _probe(column, levels=(_OTHER * 2,)) if is_listed else _probe(column, edges=ends)
-    *inside, others, nulls = _by_code(source, probe).tolist()
-    others += sum(inside)
-    values: list[tuple[str, int]] = []
+    if kind != "text" or rows is None:
+        *inside, others, nulls = _by_code(source, probe).tolist()
+        others += sum(inside)
+    values: dict[str, int] = {}
     is_declared = True
     reads_as, distinct = "times" if kind == "datetime" else "numbers", None
     fits: list[str] = []
     if is_listed:
         table = _aggregated(source, Domain([_open(column)]), lambda found: found)
-        values = list(zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True))
-        # What is no text, in an encoding that is not the right one.
-        values = [(value, rows) for value, rows in values if value.strip("\0")]
-        is_whole = kind != "float" or sum(rows for _, rows in values) == others
-        values = values if is_whole else []
+        # But what is no text, in an encoding that is not the right one.
+        found = list(zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True))
+        if kind == "text" and rows is not None:
+            others = sum(number for _, number in found)
+            nulls = rows - others
+        values = {value: number for value, number in found if value.strip("\0")}
+        is_whole = kind != "float" or sum(values.values()) == others
+        values = values if is_whole else {}
         distinct = len(values) if is_whole else None
-        known = [(value, rows) for value, rows in values if kind != "text" or value not in _WORDS]
+        words = {word: values[word] for word in _WORDS if kind == "text" and word in values}
+        known = {value: number for value, number in values.items() if value not in words}
+        forms: Counter[str] = Counter()
+        for value, number in known.items():
+            forms[value.translate(_DIGITS)] += number
         declared = column.text.declared.keys()
         said = {*declared, *(("decimal", "thousands") if declared & {"decimal", "thousands"} else ())}
-        free = [way for way in _WAYS if not way.keys() & said] if kind == "text" else [{}]
-        for way in free if is_whole else ():
-            reads_as, fits = _read_as(known, TextValues(**way).over(column.text))
-            if reads_as != "text":
-                column, written = column.read_as(TextValues(**way)), dict(way)
+        most = -1
+        for way in [way for way in _WAYS if not way.keys() & said] if kind == "text" else [{}] * is_whole:
+            read = _read_as(known, forms, TextValues(**way).over(column.text))
+            if read[0] > most:
+                (most, reads_as, fits), written = read, dict(way)
+            if most == forms.total():
                 break
-        is_declared = not written
-        if words := [value for value, _ in values if len(known) < len(values) and value in _WORDS]:
-            missing = sum(rows for value, rows in values if value in words)
-            nulls, others = nulls + missing, others - missing
-            written["null_values"] = words
+        is_declared, column = not written, column.read_as(TextValues(**written))
+        if words:
+            nulls, others = nulls + sum(words.values()), others - sum(words.values())
+            written["null_values"] = list(words)
     draft: dict[str, Any] = {}
     codes = sorted({*labels, *map(int, fits)}) if labels and reads_as == "integers" else sorted(labels)
     # Few values that many rows have are codes, whatever the name.
@@ -530,11 +548,11 @@ def _see(source: TableSource, column: Column, labels: Mapping[Any, str]) -> Seen
         edges: list[float] = [-math.inf, *(-end for end in reversed(_ENDS)), 0, *_ENDS, math.inf]
         if is_listed and fits:
             numbers = [float(one) for one in fits]
-            found = [bisect_right(edges, end) - 1 for end in (min(numbers), max(numbers))]
+            bins = [bisect_right(edges, end) - 1 for end in (min(numbers), max(numbers))]
         else:
-            found = np.flatnonzero(_by_code(source, _probe(column, edges=edges))[:-2]).tolist()
-        if found:
-            low, high = edges[found[0]], edges[found[-1] + 1]
+            bins = np.flatnonzero(_by_code(source, _probe(column, edges=edges))[:-2]).tolist()
+        if bins:
+            low, high = edges[bins[0]], edges[bins[-1] + 1]
             draft = {"range": [max(low, -_ENDS[-1]), min(high, _ENDS[-1])]}
     if nulls and "range" not in draft and draft:
         draft["missing"] = "missing"
@@ -544,7 +562,7 @@ def _see(source: TableSource, column: Column, labels: Mapping[Any, str]) -> Seen
         rows=int(others + nulls),
         nulls=int(nulls),
         distinct=distinct,
-        forms=_forms(values),
+        forms=_forms(values.items()),
         labels=tuple(labels.items()),
         written=written,
         draft=draft | (written if draft else {}),
@@ -558,7 +576,7 @@ def _seen_columns(data: Any, asked: CheckArguments, names: Sequence[str], **open
         return ()
     labels = {} if (files := _files(data, asked.text)) is None else value_labels(files)
     loaded = _loaded(data, files, asked.text, names, **opening)
-    opening = opening if loaded is data else {}
+    opening, rows = (opening, None) if loaded is data else ({}, loaded.num_rows)
     for name in names:
         column = (asked.domain[name] if name in asked.domain else Column(name=name)).read_as(asked.values)
         with headers_in_errors():
@@ -569,7 +587,7 @@ def _seen_columns(data: Any, asked: CheckArguments, names: Sequence[str], **open
                 continue
             with source:
                 if source.engine.kinds[name] in _SEEN:
-                    found.append(_see(source, column, labels.get(name, {})))
+                    found.append(_see(source, column, labels.get(name, {}), rows))
     return tuple(found)
 
 
