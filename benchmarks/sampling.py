@@ -87,7 +87,7 @@ SOURCES: dict[str, Callable[[], Source]] = {
 
 def draws(*, order: float, scale: float, size: int, calls: int = 1, source: str = "secure") -> float:
     noise, bits = ggdp.IntegerNoise(order=order, scale=scale), SOURCES[source]()
-    return calls_time(lambda: noise.sample(size, source=bits), calls)
+    return calls_time(lambda: noise.sample(size, rng=bits), calls)
 
 
 def threads_used(*, order: float, scale: float, size: int) -> float:
@@ -257,7 +257,7 @@ def far_delay(*, order: float, scale: float, count: int) -> dict[str, float] | N
             source = FarSource(slot)
             source.steered = steered
             start = time.perf_counter()
-            drawn = noise.sample(1, source=source)
+            drawn = noise.sample(1, rng=source)
             stop = time.perf_counter()
             if (abs(int(drawn[0])) >= sampler.far_start) != steered:
                 times.append(stop - start)

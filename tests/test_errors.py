@@ -69,7 +69,7 @@ WRONG_TYPES = {
     "seed": lambda: ggdp.SeededSource(seed=1.5),
     "step": lambda: Grid(step="1"),
     "calibration": lambda: ggdp.Mechanism(3),
-    "source": lambda: COUNTS.release([1], source=3),
+    "rng": lambda: COUNTS.release([1], rng=3),
     "values": lambda: COUNTS.release([1.0]),
 }
 

@@ -145,7 +145,7 @@ def test_what_is_not_pure_has_no_pure_total(cells):
 
 
 def test_a_seeded_release_is_refused_by_name(counts):
-    seeded = ggdp.Mechanism(counts).release([1, 2], source=ggdp.SeededSource(seed=1))
+    seeded = ggdp.Mechanism(counts).release([1, 2], rng=ggdp.SeededSource(seed=1))
     with pytest.raises(ArgumentError, match="'part 2': has no guarantee: its noise came from a seeded source"):
         ggdp.compose([counts, seeded])
     with pytest.raises(ArgumentError, match="'part 1': has no guarantee"):

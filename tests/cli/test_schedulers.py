@@ -144,7 +144,7 @@ def test_two_processes_with_one_key_charge_once(ledger):
 
 def test_of_two_runs_that_both_fit_the_second_with_the_key_charges_nothing(ledger):
     plan = ggdp.plan_table("town", ggdp.PureDP(0.0625), {"town": ["Zell"]})
-    first, second = (PendingCharge("year.ledger", plan, analyst=None, source=SECURE, once="a") for _ in range(2))
+    first, second = (PendingCharge("year.ledger", plan, analyst=None, rng=SECURE, once="a") for _ in range(2))
     with first, second:
         assert first.commit().entry == 1
         with pytest.raises(LedgerError, match="has charged entry 1 already"):

@@ -70,7 +70,7 @@ def draws(mechanism, value, coordinate, words):
     kind = np.int64 if mechanism.step is None else np.float64
     if fixed_size(mechanism) is None:
         parts = [words[start : start + MOST_CELLS] for start in range(0, len(words), MOST_CELLS)]
-        found = [mechanism.release(np.full(len(part), value, dtype=kind), source=Words(part)).values for part in parts]
+        found = [mechanism.release(np.full(len(part), value, dtype=kind), rng=Words(part)).values for part in parts]
         return steps_of(mechanism, np.concatenate(found))
     found = []
     for word in words:
@@ -79,9 +79,7 @@ def draws(mechanism, value, coordinate, words):
         others = 1 << 63 if mechanism.calibration.bounds is None else 0
         script = np.full(fixed_size(mechanism), others, dtype=np.uint64)
         script[coordinate] = word
-        found.append(
-            mechanism.release(np.full(script.size, value, dtype=kind), source=Words(script)).values[coordinate]
-        )
+        found.append(mechanism.release(np.full(script.size, value, dtype=kind), rng=Words(script)).values[coordinate])
     return steps_of(mechanism, found)
 
 

@@ -29,7 +29,7 @@ def every_output(mechanism, value):
     seen = law.lower > 2.0**-50
     for start in range(0, int(seen.sum()), MOST_CELLS):
         part = np.flatnonzero(seen)[start : start + MOST_CELLS]
-        release = mechanism.release(np.full(part.size, value), source=Words(words[part]))
+        release = mechanism.release(np.full(part.size, value), rng=Words(words[part]))
         assert (steps_of(mechanism, release.values) == law.first + part).all()
         yield release, law.lower[part], law.upper[part]
 

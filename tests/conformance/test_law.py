@@ -40,13 +40,13 @@ def test_on_its_own_grid_a_mechanism_releases_the_sampler_s_draws_of_the_stated_
     indices = np.array([index_of(mechanism, x) for x in values])
     source = SeededSource(seed=4)
     if record.law.bounding is None:
-        drawn = indices + IntegerNoise(**law).sample(1000, source=source)
+        drawn = indices + IntegerNoise(**law).sample(1000, rng=source)
     else:
         low, high = bounds_of(mechanism, 0)
         sampler = {"truncated": TruncatedIntegerNoise, "boundary-inflated": BoundaryInflatedIntegerNoise}
         noise = sampler[record.law.bounding](**law, lower=low, upper=high)
-        drawn = noise.around(np.clip(indices, low, high), source=source)
-    released = mechanism.release(values, source=SeededSource(seed=4)).values
+        drawn = noise.around(np.clip(indices, low, high), rng=source)
+    released = mechanism.release(values, rng=SeededSource(seed=4)).values
     assert (steps_of(mechanism, released) == drawn).all()
     # Exactly, but for bounds that are no points of the grid.
     inside = (released != values.min()) & (released != values.max())

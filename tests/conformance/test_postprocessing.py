@@ -42,7 +42,7 @@ def test_pure_and_approximate_dp_survive_and_probabilistic_dp_becomes_approximat
         return
     after = adjusted(kind, name).guarantee
     assert after == (before.to_approximate() if before.notion == "probabilistic" else before)
-    assert adjusted(kind, name, source=SeededSource(seed=3)).guarantee is None
+    assert adjusted(kind, name, rng=SeededSource(seed=3)).guarantee is None
 
 
 def test_probabilistic_goals_are_released_as_such_before_any_adjustment():

@@ -43,7 +43,7 @@ class Bits:
 
 
 def chosen(mechanism, utilities, number):
-    return mechanism.candidates.index(mechanism.release(utilities, source=Bits(number)).values.item())
+    return mechanism.candidates.index(mechanism.release(utilities, rng=Bits(number)).values.item())
 
 
 def shares(mechanism, utilities):
@@ -118,4 +118,4 @@ def test_a_million_candidates_and_ties_are_drawn_from():
     release = mechanism.release(np.zeros(1_000_000))
     assert 0 <= int(release.values) < 1_000_000
     assert release.guarantee == mechanism.guarantee
-    assert mechanism.release(np.zeros(1_000_000), source=SeededSource(seed=1)).guarantee is None
+    assert mechanism.release(np.zeros(1_000_000), rng=SeededSource(seed=1)).guarantee is None

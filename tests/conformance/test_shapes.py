@@ -38,8 +38,8 @@ def test_cells_are_released_in_their_order_each_by_a_word_of_its_own(kind):
     mechanism = kind.mechanism
     values = true_values(kind, 60)
     words = np.linspace(2.0**12, 2.0**64 - 2.0**12, 60).astype(np.uint64)[::-1]
-    together = mechanism.release(values, source=Words(words)).values
-    alone = [mechanism.release([x], source=Words([word])).values[0] for x, word in zip(values, words, strict=True)]
+    together = mechanism.release(values, rng=Words(words)).values
+    alone = [mechanism.release([x], rng=Words([word])).values[0] for x, word in zip(values, words, strict=True)]
     assert together.tolist() == alone
     assert len(set((together - values).tolist())) > 3
 
@@ -65,7 +65,7 @@ def test_large_releases_draw_from_the_same_law_as_small_ones(kind):
     value = kind.neighbours[0][0][0]
     first, below, reached = edges(mechanism, value, within=256)
     source = Prefixes()
-    outputs = steps_of(mechanism, mechanism.release(np.full(1 << 16, value), source=source).values)
+    outputs = steps_of(mechanism, mechanism.release(np.full(1 << 16, value), rng=source).values)
     assert source.given == 1 << 16
     words = (np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)) + np.uint64(1 << 47)
     # No word is so near to an edge that it could be on the other side.
@@ -95,7 +95,7 @@ def test_bits_come_from_the_operating_system_and_seeded_ones_carry_no_guarantee(
     assert mechanism.release(values).guarantee == mechanism.guarantee
     assert sum(asked) >= 8 * values.size
     asked.clear()
-    assert mechanism.release(values, source=SeededSource(seed=1)).guarantee is None
+    assert mechanism.release(values, rng=SeededSource(seed=1)).guarantee is None
     assert asked == []
 
 
@@ -105,7 +105,7 @@ def test_sums_beyond_64_bits_end_at_the_ends(kind):
     most = np.array([LARGEST, -LARGEST - 1], dtype=np.int64)
     values = most if mechanism.step is None else most * mechanism.step * 4
     high, low = (
-        mechanism.release(values, source=Words(np.full(2, word, dtype=np.uint64))).values
+        mechanism.release(values, rng=Words(np.full(2, word, dtype=np.uint64))).values
         for word in (2**64 - 2**12, 2**12)
     )
     # Noise above 0 leaves what is at the upper end there (or where true values are clamped), and never wraps around.
@@ -121,7 +121,7 @@ def test_true_values_of_one_step_have_one_law(kind):
     assert index_of(mechanism, values[0]) == index_of(mechanism, values[1])
     size = kind.coordinates or 1
     words = np.full(size, 3 << 61, dtype=np.uint64)
-    outputs = {tuple(mechanism.release([x] * size, source=Words(words)).values.tolist()) for x in values}
+    outputs = {tuple(mechanism.release([x] * size, rng=Words(words)).values.tolist()) for x in values}
     assert len(outputs) == 1
 
 
@@ -131,6 +131,6 @@ def test_probabilistic_releases_clamp_true_values_far_from_the_ends(kind):
     assert mechanism.guarantee.notion == "probabilistic"
     far = LARGEST if mechanism.step is None else math.inf
     # Without noise: the word in the middle draws 0.
-    released = mechanism.release([far, -far], source=Words([1 << 63, 1 << 63])).values
+    released = mechanism.release([far, -far], rng=Words([1 << 63, 1 << 63])).values
     most = 2**62 if mechanism.step is None else 2.0**52 * mechanism.step
     assert released.tolist() == [most, -most]

@@ -125,7 +125,7 @@ def test_ranks_of_medians_of_incomes(printed):
     domain = {"cell": list(range(cells)), "income": {"range": [0, 100_000]}}
     quartiles = ggdp.Quantile("income", [0.25, 0.5, 0.75])
     source = ggdp.SeededSource(seed=1)
-    release = ggdp.release_table(rows, "cell", ggdp.PureDP(1.0), domain, statistics=quartiles, source=source)
+    release = ggdp.release_table(rows, "cell", ggdp.PureDP(1.0), domain, statistics=quartiles, rng=source)
     medians = np.array(release.to_arrow()["quantile_income_0.5"].to_pylist())
     errors = np.abs((incomes <= medians[:, None]).sum(axis=1) - people / 2)
     # From few cells, so it is within a few ranks of what the page says.

@@ -75,7 +75,7 @@ def test_ratios_of_variances_are_what_released_sums_show():
     rows = pa.table({"cell": np.repeat(np.arange(cells), n), "value": np.tile(np.arange(n) % 2, cells) * 60 + 20})
     domain = ggdp.Domain({"cell": list(range(cells)), "value": {"range": [0, 100], "step": 1}})
     release = ggdp.release_table(
-        rows, "cell", ggdp.PureDP(1.0), domain, statistics=ggdp.Mean("value"), source=ggdp.SeededSource(seed=3)
+        rows, "cell", ggdp.PureDP(1.0), domain, statistics=ggdp.Mean("value"), rng=ggdp.SeededSource(seed=3)
     )
     table = release.to_arrow().to_pydict()
     count, mean = (np.array(table[name], dtype=float) for name in ("count", "mean_value"))

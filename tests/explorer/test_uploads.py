@@ -221,7 +221,7 @@ def written(suffix: str) -> bytes:
 
 
 def counts(data: object) -> list[int]:
-    found = ggdp.release_table(data, ["sex", "age"], ggdp.PureDP(1.0), DOMAIN, source=SeededSource(seed=3))
+    found = ggdp.release_table(data, ["sex", "age"], ggdp.PureDP(1.0), DOMAIN, rng=SeededSource(seed=3))
     return found.to_numpy().tolist()
 
 

@@ -157,7 +157,7 @@ def tables():
     ggdp.private_range(PEOPLE, "income", ggdp.PureDP(1.0), ledger="people.ledger", analyst="ana")
     mean = {"statistics": [ggdp.Mean("income")]}
     release = ggdp.release_table(PEOPLE, by=["sex"], goal=ggdp.PureDP(1.0), **mean, **how)
-    seeded = {"source": ggdp.SeededSource(seed=1)}
+    seeded = {"rng": ggdp.SeededSource(seed=1)}
     refused.append(refusal(ggdp.release_table, PEOPLE, by=["sex"], goal=ggdp.PureDP(0.5), **seeded, **how))
     refused.append(refusal(ggdp.release_table, PEOPLE, by=["sex"], goal=ggdp.PureDP(3.5), **how))
     files = {file.name: lines(file.read_text("utf-8")) for file in sorted(Path().glob("*.[cj]s*"))}

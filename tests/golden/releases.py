@@ -178,7 +178,7 @@ def _release(regime, engine, out="out.csv"):
         by, goal, more = REGIMES[regime]
         how = {"domain": DOMAIN, **more}
         data = ENGINES[engine]() if engine in ENGINES else _spark()
-        release = ggdp.release_table(data, by=by, goal=goal, **how, out=out, source=ggdp.SeededSource(seed=12))
+        release = ggdp.release_table(data, by=by, goal=goal, **how, out=out, rng=ggdp.SeededSource(seed=12))
         return {"text": repr(release).split("\n"), "guarantee": str(release.guarantee), **files()}
 
     return case
@@ -196,7 +196,7 @@ def _plan(regime):
 def _range(**how):
     def case():
         found = ggdp.private_range(
-            PEOPLE, "income", ggdp.PureDP(4.0), out="out.json", source=ggdp.SeededSource(seed=5), **how
+            PEOPLE, "income", ggdp.PureDP(4.0), out="out.json", rng=ggdp.SeededSource(seed=5), **how
         )
         return {"text": repr(found).split("\n"), "statement": found.statement, **files()}
 
@@ -271,7 +271,7 @@ def mechanism(name):
 def _noise(name):
     def case():
         adds = mechanism(name)
-        release = adds.release(NOISE[name][3], source=ggdp.SeededSource(seed=3))
+        release = adds.release(NOISE[name][3], rng=ggdp.SeededSource(seed=3))
         return {"mechanism": repr(adds).split("\n"), "scale": adds.scale.hex(), "step": adds.step, **shown(release)}
 
     return case
@@ -282,7 +282,7 @@ def _adjusted(how):
         # The package of what is published; these are not names of ggdp itself.
         from ggdp import releases
 
-        return shown(how(releases, mechanism("replaced").release([30, 0, 12, 41], source=ggdp.SeededSource(seed=4))))
+        return shown(how(releases, mechanism("replaced").release([30, 0, 12, 41], rng=ggdp.SeededSource(seed=4))))
 
     return case
 
@@ -299,7 +299,7 @@ ADJUSTED = {
 def _selection(sensitivity=1, **how):
     def case():
         chooses = ggdp.ExponentialMechanism(PURE, sensitivity=sensitivity, **how)
-        chosen = [chooses.release([1, 5, 3, 4.5], source=ggdp.SeededSource(seed=seed)) for seed in range(8)]
+        chosen = [chooses.release([1, 5, 3, 4.5], rng=ggdp.SeededSource(seed=seed)) for seed in range(8)]
         return {
             "mechanism": repr(chooses).split("\n"),
             "chosen": [repr(one.values) for one in chosen],
@@ -310,7 +310,7 @@ def _selection(sensitivity=1, **how):
 
 
 def _sampled(order, scale):
-    return lambda: ggdp.IntegerNoise(order=order, scale=scale).sample(40, source=ggdp.SeededSource(seed=1)).tolist()
+    return lambda: ggdp.IntegerNoise(order=order, scale=scale).sample(40, rng=ggdp.SeededSource(seed=1)).tolist()
 
 
 ROWS = {"count": "rows", "max_rows_per_cell": 2}
@@ -369,7 +369,7 @@ REFUSED = {
     "analyst without ledger": {"analyst": "ana"},
     "sign without out": {"sign": "key"},
     "sign with nothing": {"sign": "key", "out": "out.csv"},
-    "source is a number": {"source": 3},
+    "rng is a number": {"rng": 3},
     "statistic without range": {"statistics": [ggdp.Mean("ward")]},
     "statistic unknown": {"statistics": [ggdp.Mean("incmoe")]},
     "statistic of the unit": {"unit": "income", "max_cells": 1, **MEAN},
@@ -427,8 +427,8 @@ DECLARED = {
 def _refused(given):
     def case():
         how = {"data": PEOPLE, "by": ["sex"], "goal": PURE, "domain": DOMAIN, **given}
-        source = {} if "ledger" in how else {"source": ggdp.SeededSource(seed=1)}
-        return repr(ggdp.release_table(**{**source, **how})).split("\n")
+        seeded = {} if "ledger" in how else {"rng": ggdp.SeededSource(seed=1)}
+        return repr(ggdp.release_table(**{**seeded, **how})).split("\n")
 
     return case
 

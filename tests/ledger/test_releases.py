@@ -129,7 +129,7 @@ def test_a_refusal_is_the_same_whatever_the_data_are(ledger):
         ({"out": "nowhere/table.csv"}, ArgumentError),
         ({"unit_name": "households"}, LedgerError),
         ({"neighbours": "replace-one"}, LedgerError),
-        ({"source": ggdp.SeededSource(seed=1)}, ArgumentError),
+        ({"rng": ggdp.SeededSource(seed=1)}, ArgumentError),
     ],
     ids=["column", "out", "unit", "neighbours", "seed"],
 )
@@ -409,7 +409,7 @@ def test_a_type_that_does_not_fit_is_refused_before_the_charge(ledger):
 
 def test_a_seeded_source_is_not_charged(ledger, looked_at):
     with pytest.raises(ArgumentError, match="source = 'SeededSource': has no guarantee"):
-        ggdp.Mechanism(COUNTS).release([1], ledger=ledger, source=ggdp.SeededSource(seed=1))
+        ggdp.Mechanism(COUNTS).release([1], ledger=ledger, rng=ggdp.SeededSource(seed=1))
     assert (ledger.entries(), looked_at) == ((), [])
 
 

@@ -143,7 +143,7 @@ def test_noise_is_drawn_before_the_values_are_looked_at(reals, scripted, monkeyp
 
 def test_the_same_noise_is_drawn_whatever_the_values(counts, reals):
     for mechanism, low, high in ((counts, np.zeros(50, dtype=np.int64), np.full(50, 1000)), (reals, 0.0, 64.0)):
-        near, far = (mechanism.release(x, source=SeededSource(seed=3)).values for x in (low, high))
+        near, far = (mechanism.release(x, rng=SeededSource(seed=3)).values for x in (low, high))
         assert (far - near == np.asarray(high) - np.asarray(low)).all()
 
 
@@ -159,8 +159,8 @@ def test_bounded_releases_stay_in_bounds_and_clamp_silently(bounding):
     values = mechanism.release([-1000, 1000] * 200).values
     assert values.min() == 0
     assert values.max() == 5
-    inside = bounded(bounding, [(0, 5)], support="integer").release([0, 5] * 50, source=SeededSource(seed=2)).values
-    outside = bounded(bounding, [(0, 5)], support="integer").release([-9, 8] * 50, source=SeededSource(seed=2)).values
+    inside = bounded(bounding, [(0, 5)], support="integer").release([0, 5] * 50, rng=SeededSource(seed=2)).values
+    outside = bounded(bounding, [(0, 5)], support="integer").release([-9, 8] * 50, rng=SeededSource(seed=2)).values
     assert (inside == outside).all()
 
 
@@ -259,8 +259,8 @@ def test_no_source_vouches_for_itself(counts):
         private = True
 
     for source in (Own(), Silent(), Heir(), ggdp.SeededSource(seed=1)):
-        assert counts.release([1, 2], source=source).guarantee is None
-    assert counts.release([1, 2], source=ggdp.SecureSource()).guarantee == counts.guarantee
+        assert counts.release([1, 2], rng=source).guarantee is None
+    assert counts.release([1, 2], rng=ggdp.SecureSource()).guarantee == counts.guarantee
 
 
 def test_a_seeded_source_cannot_be_called_private(counts):
@@ -273,7 +273,7 @@ def test_a_seeded_source_cannot_be_called_private(counts):
     # Whatever is done to the class, a guarantee does not go by its attribute.
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(ggdp.SeededSource, "private", True)
-        assert counts.release([1, 2], source=source).guarantee is None
+        assert counts.release([1, 2], rng=source).guarantee is None
 
 
 def changed(calibration, scale):
@@ -381,8 +381,8 @@ def test_the_law_around_a_clamped_value_is_that_of_the_sampler(bounding):
         "boundary-inflated": ggdp.noise.BoundaryInflatedIntegerNoise,
     }[bounding](order=2, scale=mechanism.scale, lower=-3, upper=4)
     true = np.array([-3, 0, 4, 2] * 25)
-    same = law.around(true, source=SeededSource(seed=5))
-    assert (mechanism.release(true, source=SeededSource(seed=5)).values == same).all()
+    same = law.around(true, rng=SeededSource(seed=5))
+    assert (mechanism.release(true, rng=SeededSource(seed=5)).values == same).all()
 
 
 def test_a_calibration_that_was_tampered_with_is_refused():

@@ -212,7 +212,7 @@ def test_noise_is_proved_in_the_process_that_draws_it(name, monkeypatch):
 
 def test_the_door_draws_the_words_of_its_sampler_and_adds_them():
     noise = CertifiedNoise(COUNTS["order 3"]())
-    expected = IntegerNoise(order=3, scale=noise.calibration.scale).sample(1000, source=SeededSource(seed=2))
+    expected = IntegerNoise(order=3, scale=noise.calibration.scale).sample(1000, rng=SeededSource(seed=2))
     assert noise.sample(1000, SeededSource(seed=2)).tolist() == expected.tolist()
     counts = np.arange(1000)
     assert noise.add(counts, SeededSource(seed=2)).tolist() == (expected + counts).tolist()
@@ -225,7 +225,7 @@ def test_bounded_noise_is_not_drawn_without_a_true_value():
     with pytest.raises(ArgumentError, match="drawn around true values"):
         noise.sample(3)
     with pytest.raises(ArgumentError, match="drawn around true values"):
-        noise.false_cells(3, empty=5, places=np.arange, source=SeededSource(seed=1))
+        noise.false_cells(3, empty=5, places=np.arange, rng=SeededSource(seed=1))
 
 
 # Modules that draw, and names of what they draw from: nothing of these packages may import or use them.

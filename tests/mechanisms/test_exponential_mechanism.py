@@ -333,11 +333,11 @@ def test_a_release_carries_the_guarantee_under_its_neighbours_unless_it_is_seede
     mechanism = chosen(3, neighbours=neighbours)
     assert mechanism.guarantee == ggdp.PureDP(1.0, neighbours)
     assert mechanism.release([1, 2, 3]).guarantee == ggdp.PureDP(1.0, neighbours)
-    seeded = mechanism.release([1, 2, 3], source=SeededSource(seed=1))
+    seeded = mechanism.release([1, 2, 3], rng=SeededSource(seed=1))
     assert seeded.guarantee is None
-    assert seeded.values == mechanism.release([1, 2, 3], source=SeededSource(seed=1)).values
-    with pytest.raises(ArgumentError, match="source = "):
-        mechanism.release([1, 2, 3], source=3)
+    assert seeded.values == mechanism.release([1, 2, 3], rng=SeededSource(seed=1)).values
+    with pytest.raises(ArgumentError, match="rng = "):
+        mechanism.release([1, 2, 3], rng=3)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_utilities_that_move_to_both_sides_lose_more_at_full_rate():
 def test_a_monotonic_mechanism_draws_with_twice_the_rate():
     assert _rate(1.0, 2.0, monotonic=True) == Fraction(1, 2) == 2 * _rate(1.0, 2.0)
     counts = ggdp.ExponentialMechanism(ggdp.PureDP(1.0), sensitivity=1, candidates=2, monotonic=True)
-    seeded = [int(counts.release([0, 2], source=SeededSource(seed=seed)).values) for seed in range(400)]
+    seeded = [int(counts.release([0, 2], rng=SeededSource(seed=seed)).values) for seed in range(400)]
     # With probability 1 / (1 + e^2) = 0.119, where half the rate has 0.269: 400 draws tell the two apart.
     assert 20 < seeded.count(0) < 80
     assert counts.release([0, 2]).guarantee == ggdp.PureDP(1.0, "add-remove")

@@ -72,7 +72,7 @@ class Scripted:
 @pytest.fixture
 def enumerated(monkeypatch):
     monkeypatch.setattr(
-        ggdp.noise.IntegerNoise, "sample", lambda _, size, *, source: Scripted().sample(size, source=source)
+        ggdp.noise.IntegerNoise, "sample", lambda _, size, *, source: Scripted().sample(size, rng=source)
     )
 
 

@@ -33,7 +33,7 @@ def test_the_words_of_k_are_those_between_its_rational_thresholds(n, q):
         first, last = int(below[k] * 2**64) + 1 if k else 0, int(below[k + 1] * 2**64) - 1
         for word in (first, (first + last) // 2, last) if first <= last else ():
             # A threshold that is itself a 64-bit number is bracketed by both its neighbours, and read beyond.
-            assert binomial.sample(1, source=Scripted.words(word, 2**63)).tolist() == [k]
+            assert binomial.sample(1, rng=Scripted.words(word, 2**63)).tolist() == [k]
             tried += 1
     assert tried > 3
 
@@ -43,7 +43,7 @@ def test_a_word_that_holds_a_threshold_is_decided_by_more_bits():
     word, more = int(below), int((below - int(below)) * 2**64)
     for next_word, k in ((more - 1, 2), (more + 1, 3)):
         source = Scripted.words(word, next_word)
-        assert Binomial(trials=7, probability=0.3).sample(1, source=source).tolist() == [k]
+        assert Binomial(trials=7, probability=0.3).sample(1, rng=source).tolist() == [k]
         assert source.spent
 
 
@@ -59,7 +59,7 @@ def test_the_last_value_is_no_likelier_than_it_should_be(n, q):
 
     assert words_of(digits)[0] == most
     draws = [
-        Binomial(trials=n, probability=q).sample(1, source=Scripted.words(*number, 2**63)).tolist()
+        Binomial(trials=n, probability=q).sample(1, rng=Scripted.words(*number, 2**63)).tolist()
         for number in (words_of(digits - 1), words_of(digits + 1))
     ]
     assert draws == [[n - 1], [n]]
@@ -82,8 +82,8 @@ def test_a_million_events_among_10_to_the_18_are_counted_to_the_last_bit():
                 term *= j * (1 - x) / ((n - j + 1) * x)
                 j -= 1
             word = int(mp.floor(total * mpf(2) ** 64))
-            assert binomial.sample(1, source=Scripted.words(word - 1)).tolist() == [k - 1]
-            assert binomial.sample(1, source=Scripted.words(word + 1)).tolist() == [k]
+            assert binomial.sample(1, rng=Scripted.words(word - 1)).tolist() == [k - 1]
+            assert binomial.sample(1, rng=Scripted.words(word + 1)).tolist() == [k]
 
 
 def test_a_probability_may_be_an_enclosure_that_is_as_narrow_as_it_is_asked():
@@ -92,14 +92,14 @@ def test_a_probability_may_be_an_enclosure_that_is_as_narrow_as_it_is_asked():
         q = mp.exp(-30) / (1 + mp.exp(-1))
         below = (1 - q) ** (10**13)
         word, more = divmod(int(mp.floor(below * mpf(2) ** 128)), 2**64)
-    assert binomial.sample(1, source=Scripted.words(word, more - 1)).tolist() == [0]
-    assert binomial.sample(1, source=Scripted.words(word, more + 1)).tolist() == [1]
+    assert binomial.sample(1, rng=Scripted.words(word, more - 1)).tolist() == [0]
+    assert binomial.sample(1, rng=Scripted.words(word, more + 1)).tolist() == [1]
 
 
 def test_a_fixed_interval_decides_what_it_can_and_refuses_the_rest():
     binomial = Binomial(trials=1, probability=arb(0.5, 2.0**-20))
-    assert binomial.sample(1, source=Scripted.words(2**62)).tolist() == [0]
-    assert binomial.sample(1, source=Scripted.words(3 * 2**62)).tolist() == [1]
+    assert binomial.sample(1, rng=Scripted.words(2**62)).tolist() == [0]
+    assert binomial.sample(1, rng=Scripted.words(3 * 2**62)).tolist() == [1]
 
     class Half:
         private = True
@@ -113,12 +113,12 @@ def test_a_fixed_interval_decides_what_it_can_and_refuses_the_rest():
             return written
 
     with pytest.raises(UnprovedError, match="enclose it more narrowly"):
-        binomial.sample(1, source=Half())
+        binomial.sample(1, rng=Half())
 
 
 @pytest.mark.parametrize(("n", "q", "k"), [(0, 0.5, 0), (10**18, 0.0, 0), (10**18, 1.0, 10**18)])
 def test_where_nothing_is_left_to_chance_no_bits_are_read(n, q, k):
-    assert Binomial(trials=n, probability=q).sample(3, source=Scripted()).tolist() == [k] * 3
+    assert Binomial(trials=n, probability=q).sample(3, rng=Scripted()).tolist() == [k] * 3
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_the_words_of_an_output_are_those_between_its_thresholds(order, scale, l
             last = int(mp.floor(below[k + 1] * mpf(2) ** 64)) - 1
         for word in (first, (first + last) // 2, last) if first <= last else ():
             # Within a few words of a threshold more bits are asked for; they do not matter.
-            assert noise.around([s], source=Scripted.words(word, 2**63)).tolist() == [s + k]
+            assert noise.around([s], rng=Scripted.words(word, 2**63)).tolist() == [s + k]
             tried += 1
     assert tried > 20
 
@@ -71,7 +71,7 @@ def test_a_word_that_holds_a_threshold_is_decided_by_more_bits():
             digits = int(mp.floor(below[k] * mpf(2) ** 128))
         for more, output in ((digits % 2**64 - 1, 2 + k - 1), (digits % 2**64 + 1, 2 + k)):
             source = Scripted.words(digits >> 64, more)
-            assert noise.around([2], source=source).tolist() == [output]
+            assert noise.around([2], rng=source).tolist() == [output]
             assert source.spent
 
 
@@ -126,8 +126,8 @@ class Counting:
 def test_in_rounds_every_value_costs_the_same():
     noise = TruncatedIntegerNoise(order=2, scale=1e7, lower=0, upper=10**9)
     middle, end = Counting(), Counting()
-    noise.around(np.full(3000, 5 * 10**8), source=middle)
-    noise.around(np.full(3000, 10**9), source=end)
+    noise.around(np.full(3000, 5 * 10**8), rng=middle)
+    noise.around(np.full(3000, 10**9), rng=end)
     # A middle value fits at once, one on a bound every other time; what differs are the comparisons of the draws.
     assert abs(middle.read / end.read - 1) < 0.01
 
@@ -179,8 +179,8 @@ def test_any_shape_of_values_is_kept(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_bits_of_a_value_do_not_depend_on_the_others(kind):
     noise = kind(order=2, scale=3.0, lower=0, upper=9)
-    one = noise.around([4, 4, 4], source=SeededSource(seed=5))
-    two = noise.around([0, 4, 9], source=SeededSource(seed=5))
+    one = noise.around([4, 4, 4], rng=SeededSource(seed=5))
+    two = noise.around([0, 4, 9], rng=SeededSource(seed=5))
     assert one[1] == two[1]
 
 
@@ -208,8 +208,8 @@ def test_values_that_do_not_fit_are_refused_without_being_told(kind, values):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("source", ["os", 3, np.random.default_rng(1), SeededSource])
 def test_a_source_that_is_none_is_refused_by_name(kind, source):
-    with pytest.raises(ArgumentError, match="source = "):
-        kind(order=2, scale=3.0, lower=0, upper=9).around([3], source=source)
+    with pytest.raises(ArgumentError, match="rng = "):
+        kind(order=2, scale=3.0, lower=0, upper=9).around([3], rng=source)
 
 
 @pytest.mark.parametrize("kind", KINDS)

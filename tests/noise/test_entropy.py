@@ -111,7 +111,7 @@ def test_only_the_operating_systems_randomness_is_private():
     source = SecureSource(entropy=random.Random(1).randbytes)
     assert not source.private
     calibration = ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.histogram(), order=1, support="integer")
-    assert ggdp.Mechanism(calibration).release([5, 5], source=source).guarantee is None
+    assert ggdp.Mechanism(calibration).release([5, 5], rng=source).guarantee is None
 
 
 def test_a_key_is_used_for_the_same_stream_whatever_the_pieces(monkeypatch):
@@ -304,9 +304,9 @@ def failing(_):
 def test_entropy_that_fails_or_comes_short_is_an_error_and_no_noise(entropy, message):
     source = SecureSource(entropy=entropy)
     for draw in (
-        lambda: ggdp.IntegerNoise(order=2, scale=3.0).sample(5, source=source),
-        lambda: ggdp.IntegerNoise(order=2, scale=1e9).sample(5, source=source),
-        lambda: ggdp.IntegerNoise(order=2, scale=3.0).sample(5_000_000, source=source),
+        lambda: ggdp.IntegerNoise(order=2, scale=3.0).sample(5, rng=source),
+        lambda: ggdp.IntegerNoise(order=2, scale=1e9).sample(5, rng=source),
+        lambda: ggdp.IntegerNoise(order=2, scale=3.0).sample(5_000_000, rng=source),
     ):
         with pytest.raises(EntropyError, match=message):
             draw()
@@ -344,13 +344,13 @@ class Broken:
 
 def test_a_source_of_ones_own_that_comes_short_is_an_error():
     with pytest.raises(EntropyError, match="gave 39 bytes instead of 40; no noise was drawn"):
-        ggdp.IntegerNoise(order=2, scale=3.0).sample(5, source=Short())
+        ggdp.IntegerNoise(order=2, scale=3.0).sample(5, rng=Short())
 
 
 @pytest.mark.parametrize("scale", [3.0, 1e9])
 def test_a_source_that_breaks_down_half_way_leaves_no_noise(scale):
     with pytest.raises(EntropyError, match="RuntimeError: unplugged"):
-        ggdp.IntegerNoise(order=2, scale=scale).sample(200_000, source=Broken(2))
+        ggdp.IntegerNoise(order=2, scale=scale).sample(200_000, rng=Broken(2))
 
 
 def requests(bits, most):

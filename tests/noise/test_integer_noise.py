@@ -61,11 +61,11 @@ def test_the_switch_from_table_to_rejection_is_by_the_width_of_the_law():
 @pytest.mark.parametrize("scale", [10.0, 1e9])
 def test_a_seed_gives_the_same_draws_whatever_their_number(scale, monkeypatch):
     noise = ggdp.IntegerNoise(order=3, scale=scale)
-    few = noise.sample(500, source=SeededSource(seed=11))
-    assert np.array_equal(few, noise.sample(500, source=SeededSource(seed=11)))
-    assert not np.array_equal(few, noise.sample(500, source=SeededSource(seed=12)))
+    few = noise.sample(500, rng=SeededSource(seed=11))
+    assert np.array_equal(few, noise.sample(500, rng=SeededSource(seed=11)))
+    assert not np.array_equal(few, noise.sample(500, rng=SeededSource(seed=12)))
     monkeypatch.setattr(integer_noise, "_MANY", 100)
-    assert np.array_equal(few, noise.sample(500, source=SeededSource(seed=11)))
+    assert np.array_equal(few, noise.sample(500, rng=SeededSource(seed=11)))
 
 
 @pytest.mark.parametrize("scale", [10.0, 1e9])
@@ -109,8 +109,8 @@ def test_bad_orders_and_scales_are_refused():
 
 @pytest.mark.parametrize("source", [7, np.random.default_rng(1), "os", SeededSource, ggdp.SecureSource])
 def test_a_source_that_is_none_is_refused_by_name(source):
-    with pytest.raises(ArgumentError, match="source = "):
-        ggdp.IntegerNoise(order=1, scale=1.0).sample(3, source=source)
+    with pytest.raises(ArgumentError, match="rng = "):
+        ggdp.IntegerNoise(order=1, scale=1.0).sample(3, rng=source)
 
 
 @pytest.mark.parametrize("goal", [ggdp.PureDP(1.0)])
@@ -179,7 +179,7 @@ def test_the_words_of_k_are_those_between_its_thresholds_however_unlikely_the_ta
             below += weights[j]
             last = int(mp.floor(below / whole * mpf(2) ** 64)) - 1
             for word in (first, last) if first <= last else ():
-                assert noise.sample(1, source=Scripted.words(word)).tolist() == [threshold + j]
+                assert noise.sample(1, rng=Scripted.words(word)).tolist() == [threshold + j]
 
 
 @pytest.mark.parametrize(("order", "scale"), [(1.0, 3.0), (2.0, 10.0), (2.0, 1e6), (1.5, 2.0**40)])

@@ -22,7 +22,7 @@ def mechanism(support):
 PATHS = {
     "table": lambda: ggdp.IntegerNoise(order=3, scale=10.0).sample(SIZE),
     "rejection": lambda: ggdp.IntegerNoise(order=1, scale=1e9).sample(SIZE),
-    "seeded": lambda: ggdp.IntegerNoise(order=3, scale=10.0).sample(SIZE, source=ggdp.SeededSource(seed=1)),
+    "seeded": lambda: ggdp.IntegerNoise(order=3, scale=10.0).sample(SIZE, rng=ggdp.SeededSource(seed=1)),
     "at least 0": lambda: ConditionalNoise(order=3, scale=10.0, threshold=0).sample(SIZE),
     "tail": lambda: ConditionalNoise(order=3, scale=10.0, threshold=40).sample(SIZE),
     "truncated": lambda: TruncatedIntegerNoise(**BOUNDS).around(COUNTS),

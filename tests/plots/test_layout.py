@@ -91,7 +91,7 @@ ZOO = {
     "open, 50": lambda: open_keys(50),
     "not ASCII": lambda: one(PLACES, name="città"),
     "units": of_units,
-    "not private": lambda: one(["no", "yes"], source=ggdp.SeededSource(seed=1)),
+    "not private": lambda: one(["no", "yes"], rng=ggdp.SeededSource(seed=1)),
     "empty": lambda: ggdp.release_table(pa.table({"k": ["rare"]}), "k", ggdp.ApproxDP(0.01, 1e-9)),
 }
 # Much like others of them, or slow to draw.

@@ -133,14 +133,14 @@ def test_the_bars_fill_their_axis_and_places_are_called_so(counts, number):
 
 
 def test_a_release_that_is_not_private_says_so(counts):
-    figure = counts.release([1], source=ggdp.SeededSource(seed=1)).plot()
+    figure = counts.release([1], rng=ggdp.SeededSource(seed=1)).plot()
     assert figure.get_suptitle() == "NOT PRIVATE"
 
 
 @pytest.mark.parametrize("size", [0, 2, 50, 2000])
 @pytest.mark.parametrize(("title", "shown"), [("Counts", "NOT PRIVATE: Counts"), ("", "NOT PRIVATE")])
 def test_no_title_hides_that_a_release_is_not_private(counts, size, title, shown):
-    release = counts.release(np.zeros(size, dtype=int), source=ggdp.SeededSource(seed=1))
+    release = counts.release(np.zeros(size, dtype=int), rng=ggdp.SeededSource(seed=1))
     assert plot_release(release, title=title).get_suptitle() == shown
 
 

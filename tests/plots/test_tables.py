@@ -82,7 +82,7 @@ def test_cells_that_share_nothing_have_their_whole_names():
 
 def test_more_cells_of_two_columns_are_a_heat_map_with_the_counts_in_it():
     levels = {"sex": ["f", "m"], "region": [f"r{k}" for k in range(21)]}
-    found = release(levels, source=ggdp.SeededSource(seed=1))
+    found = release(levels, rng=ggdp.SeededSource(seed=1))
     axes = drawn(found)
     counts = found.tables[0].count.reshape(2, 21)
     # The column with more levels goes down.
@@ -223,7 +223,7 @@ def test_large_counts_are_in_the_unit_that_the_axis_names():
 def test_a_larger_table_of_two_columns_is_a_heat_map_of_colours_alone(rows, columns):
     # Always the same noise: in one table in fifty a cell is far beyond all others, and the caption says so.
     levels = {"a": [f"a{k}" for k in range(rows)], "b": [f"b{k}" for k in range(columns)]}
-    found = release(levels, source=ggdp.SeededSource(seed=1))
+    found = release(levels, rng=ggdp.SeededSource(seed=1))
     axes = drawn(found)
     counts = found.tables[0].count.reshape(rows, columns)
     down, across, shown = ("a", "b", counts) if rows > columns else ("b", "a", counts.T)
@@ -359,7 +359,7 @@ def test_the_title_has_three_digits_of_delta_and_never_less_than_it_is(delta):
 
 
 def test_no_title_hides_that_a_table_is_not_private():
-    found = release({"k": ["a"]}, source=ggdp.SeededSource(seed=1))
+    found = release({"k": ["a"]}, rng=ggdp.SeededSource(seed=1))
     assert title(drawn(found)) == "NOT PRIVATE: Noisy count of rows by k"
     assert title(drawn(found, title="Counts")) == "NOT PRIVATE: Counts"
 

@@ -65,7 +65,7 @@ def test_pure_and_approximate_dp_survive_and_probabilistic_dp_becomes_approximat
 
 @pytest.mark.parametrize("name", ADJUSTMENTS)
 def test_what_was_not_private_is_not_afterwards(counts, name):
-    release = counts.release([100, 200, 300], source=SeededSource(seed=1))
+    release = counts.release([100, 200, 300], rng=SeededSource(seed=1))
     assert ADJUSTMENTS[name](release).guarantee is None
 
 

@@ -63,10 +63,10 @@ def test_the_values_are_read_only_and_to_numpy_is_a_copy(mechanism):
 
 
 def test_a_seeded_source_leaves_no_guarantee_and_the_release_says_so(mechanism):
-    release = mechanism.release([1.0, 2.0], source=SeededSource(seed=7))
+    release = mechanism.release([1.0, 2.0], rng=SeededSource(seed=7))
     assert release.guarantee is None
     assert "NOT PRIVATE" in repr(release)
-    assert (release.values == mechanism.release([1.0, 2.0], source=SeededSource(seed=7)).values).all()
+    assert (release.values == mechanism.release([1.0, 2.0], rng=SeededSource(seed=7)).values).all()
 
 
 def test_a_release_shows_its_guarantee_and_mechanism(mechanism):

@@ -17,7 +17,7 @@ ONE, TWO = ggdp.Sensitivity.histogram(), ggdp.Sensitivity.histogram(neighbours="
 def release_of(goal=None, query=TWO, source=None, values=(1000, 2000, 7), **how):
     how = {"order": 1, "support": "integer"} | how
     calibration = ggdp.calibrate(goal or ggdp.PureDP(1.0), query, **how)
-    return Mechanism(calibration).release(list(values), source=source)
+    return Mechanism(calibration).release(list(values), rng=source)
 
 
 RELEASES = {
@@ -25,7 +25,7 @@ RELEASES = {
     "approximate": lambda: release_of(ggdp.ApproxDP(1.0, 1e-6), ONE, order=3),
     "probabilistic": lambda: release_of(ggdp.ProbabilisticDP(1.0, 1e-6), ONE, order=2),
     "real": lambda: release_of(ggdp.ApproxDP(1.0, 1e-6), ONE, order=1.5, support="real"),
-    "seeded": lambda: release_of(source=ggdp.SeededSource(seed=3)),
+    "seeded": lambda: release_of(rng=ggdp.SeededSource(seed=3)),
     "truncated": lambda: release_of(order=2, bounds=[(0, 3000)], bounding="truncated"),
     "inflated": lambda: release_of(
         order=2, bounds=[(0, 50)], bounding="boundary-inflated", support="real", query=ONE, values=(10, 20, 7)

@@ -112,10 +112,10 @@ def test_units_of_a_file_are_its_distinct_values_and_null_is_none(tmp_path, writ
 
 @pytest.mark.parametrize("write", WRITERS)
 def test_a_release_of_a_file_is_that_of_its_frame(tmp_path, write):
-    asked = {"by": "town", "goal": ggdp.PureDP(1.0), "domain": DOMAIN, "source": ggdp.SeededSource(seed=7)}
+    asked = {"by": "town", "goal": ggdp.PureDP(1.0), "domain": DOMAIN, "rng": ggdp.SeededSource(seed=7)}
     released = ggdp.release_table(write(tmp_path), **asked)
     towns = pd.DataFrame({"town": [town or None for town in PEOPLE["town"]]})
-    again = ggdp.release_table(towns, **{**asked, "source": ggdp.SeededSource(seed=7)})
+    again = ggdp.release_table(towns, **{**asked, "rng": ggdp.SeededSource(seed=7)})
     assert released.to_arrow().equals(again.to_arrow())
 
 

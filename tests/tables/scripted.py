@@ -27,8 +27,8 @@ class Script:
         # The one door of noise reaches the sampler by this name.
         assert certified_noise.IntegerNoise is IntegerNoise
 
-    def _sample(self, size, *, source=None):
-        del source
+    def _sample(self, size, *, rng=None):
+        del rng
         size = int(np.prod(size))
         self.draws += 1
         assert size == self.noise.size, "the release does not go through the counts that the script expects"
@@ -40,7 +40,7 @@ class InTurn:
 
     def __init__(self, monkeypatch, parts) -> None:
         self.scripts = [Script(monkeypatch, *part) for part in parts]
-        monkeypatch.setattr(IntegerNoise, "sample", lambda _, size, *, source=None: self._sample(size, source))
+        monkeypatch.setattr(IntegerNoise, "sample", lambda _, size, *, rng=None: self._sample(size, rng))
 
-    def _sample(self, size, source):
-        return self.scripts.pop(0)._sample(size, source=source)
+    def _sample(self, size, rng):
+        return self.scripts.pop(0)._sample(size, rng=rng)

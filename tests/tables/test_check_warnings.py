@@ -111,7 +111,7 @@ def test_a_file_alone_shows_its_columns(visits, capsys):
     said = capsys.readouterr().out
     assert "looks like an identifier" in said.splitlines()[1]
     rows = {row.split()[0]: row for row in said.splitlines() if row.strip()}
-    assert "text" in rows["cost"]
+    assert "numbers, if so declared" in rows["cost"]
     assert "'dd.dd.dddd' (500 rows)" in rows["day"]
     assert rows["ward"].split()[1:4] == ["text", "0.0%", "1"]
     seen = {column.name: column for column in ggdp.check_table(visits).seen}

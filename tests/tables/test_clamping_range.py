@@ -62,7 +62,7 @@ def test_the_range_holds_all_but_the_share_of_the_buckets_above_the_noise(counts
 def test_empty_buckets_stay_below_the_noise_level():
     """In 95 % of all releases; these seeds are not special."""
     nothing = pa.table({"x": pa.array([], pa.float64())})
-    seeded = [ggdp.private_range(nothing, "x", GOAL, source=ggdp.SeededSource(seed=seed)) for seed in range(20)]
+    seeded = [ggdp.private_range(nothing, "x", GOAL, rng=ggdp.SeededSource(seed=seed)) for seed in range(20)]
     assert sum(found.lower is not None for found in seeded) <= 4
     assert "No range" in next(found.statement for found in seeded if found.lower is None)
     # And not for free: the level is that of many buckets at once.
@@ -76,7 +76,7 @@ def test_a_range_is_found_whatever_the_type_and_odd_values(kind):
     values = pa.array([str(number) for number in numbers] if kind == pa.string() else numbers, kind)
     odd = {pa.string(): ["x", "nan", None, "1e400"], pa.float64(): [float("nan"), None]}.get(kind, [None])
     data = pa.table({"x": pa.concat_arrays([values, pa.array(odd, kind)])})
-    found = ggdp.private_range(data, "x", ggdp.PureDP(5.0), share=0.0, source=ggdp.SeededSource(seed=1))
+    found = ggdp.private_range(data, "x", ggdp.PureDP(5.0), share=0.0, rng=ggdp.SeededSource(seed=1))
     assert (found.lower, found.upper) == (-64.0, 2048.0)
     assert found.flag == "--range x=-64:2048"
     assert "-64 and 2048" in found.statement
@@ -95,7 +95,7 @@ def test_a_range_is_found_whatever_the_type_and_odd_values(kind):
 )
 def test_the_flag_of_a_range_is_one_that_every_statistic_takes(values, flag):
     data = pa.table({"pay rate": values * 500})
-    found = ggdp.private_range(data, "pay rate", GOAL, source=ggdp.SeededSource(seed=1))
+    found = ggdp.private_range(data, "pay rate", GOAL, rng=ggdp.SeededSource(seed=1))
     assert found.flag == flag
     (text,) = shlex.split(flag)[1:]
     declared = domain_of({flag.name: flag.default for flag in RELEASE} | {"range": [text]})
@@ -109,7 +109,7 @@ def test_a_release_carries_its_guarantee_and_its_histogram():
     assert found.guarantee == ggdp.PureDP(1.0, "add-remove")
     assert found.manifest["table"]["unit"]["max_cells"] == 1
     assert len(found.histogram.tables[0]) == len(EDGES) - 1
-    assert ggdp.private_range(data, "x", GOAL, source=ggdp.SeededSource(seed=1)).guarantee is None
+    assert ggdp.private_range(data, "x", GOAL, rng=ggdp.SeededSource(seed=1)).guarantee is None
 
 
 def test_it_is_charged_to_a_ledger_and_refused_without_budget(tmp_path):

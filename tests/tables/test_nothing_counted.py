@@ -54,7 +54,7 @@ def test_many_cells_with_few_people_each_are_no_empty_table():
 def test_the_distance_is_that_of_the_noise(order, scale, cells):
     noise = ggdp.IntegerNoise(order=order, scale=scale)
     reach = far(order, scale, np.ones(1), cells, 0.01)
-    drawn = np.abs(noise.sample((20_000, cells), source=ggdp.SeededSource(seed=1)).sum(axis=1))
+    drawn = np.abs(noise.sample((20_000, cells), rng=ggdp.SeededSource(seed=1)).sum(axis=1))
     assert np.mean(drawn > reach) <= 0.01
     # Chernoff's bound is not far from the truth.
     assert reach <= 2.2 * np.quantile(drawn, 0.99)

@@ -71,7 +71,7 @@ def test_rounding_spends_nothing_and_is_part_of_the_request():
     assert rounded.guarantee == plan.guarantee
     assert "digits" not in plan.request.to_dict()
     assert TableRequest.from_dict(rounded.request.to_dict()) == rounded.request
-    exact, found = (one.run(PEOPLE, source=ggdp.SeededSource(seed=3)).to_arrow() for one in (plan, rounded))
+    exact, found = (one.run(PEOPLE, rng=ggdp.SeededSource(seed=3)).to_arrow() for one in (plan, rounded))
     assert found["count"] == exact["count"]
     assert found["mean_cost"].to_pylist() == [round(mean, 2) for mean in exact["mean_cost"].to_pylist()]
 

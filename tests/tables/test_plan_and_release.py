@@ -39,7 +39,7 @@ def noiseless(monkeypatch):
     """Noise of 0, so that what is released is what was counted."""
     from ggdp.noise import IntegerNoise
 
-    monkeypatch.setattr(IntegerNoise, "sample", lambda _, size, source=None: np.zeros(size, dtype=np.int64))  # noqa: ARG005
+    monkeypatch.setattr(IntegerNoise, "sample", lambda _, size, rng=None: np.zeros(size, dtype=np.int64))  # noqa: ARG005
 
 
 def frames(table: pa.Table, folder):
@@ -155,11 +155,11 @@ def test_with_the_same_bits_every_engine_gives_the_same_release(name, part, tmp_
     first, *others = frames(people, tmp_path).items()
     found = {}
     for engine, frame in [first, *others[(list(REQUESTS).index(name) + part) % 3 :: 3]]:
-        release = ggdp.release_table(frame, **request, source=ggdp.SeededSource(seed=5))
+        release = ggdp.release_table(frame, **request, rng=ggdp.SeededSource(seed=5))
         found[engine] = [table.to_arrow() for table in release.tables]
     if name in CUT:
         # Which cells of a unit are kept is each engine's own choice, the same with the same bits.
-        again = ggdp.release_table(frame, **request, source=ggdp.SeededSource(seed=5))
+        again = ggdp.release_table(frame, **request, rng=ggdp.SeededSource(seed=5))
         assert [table.to_arrow() for table in again.tables] == found[engine]
         return
     first = found.pop("pyarrow")
@@ -174,7 +174,7 @@ def test_a_seeded_release_is_not_private_and_a_fresh_one_carries_the_guarantee_o
     from ggdp.tables.table_plan import plan_request
 
     request = {"domain": DOMAIN} | REQUESTS[name]
-    seeded = ggdp.release_table(PEOPLE, **request, source=ggdp.SeededSource(seed=1))
+    seeded = ggdp.release_table(PEOPLE, **request, rng=ggdp.SeededSource(seed=1))
     assert seeded.guarantee is None
     assert "NOT private" in seeded.manifest["statement"]
     fresh = ggdp.release_table(PEOPLE, **request)

@@ -152,9 +152,9 @@ class InTurn:
         self.draws = 0
         monkeypatch.setattr(ggdp.IntegerNoise, "sample", self._sample)
 
-    def _sample(self, size, *, source=None):
+    def _sample(self, size, *, rng=None):
         self.draws += 1
-        return self.scripts[self.draws - 1]._sample(size, source=source)
+        return self.scripts[self.draws - 1]._sample(size, rng=rng)
 
 
 def scripted(monkeypatch, tables, number, marginals, unit, regime, declared=("sex", "age", "town"), null=""):

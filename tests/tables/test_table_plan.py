@@ -16,8 +16,8 @@ ASKED = {"by": "ward", "goal": ggdp.PureDP(1.0), "domain": {"ward": ["a", "b", "
 
 def test_a_release_is_a_plan_that_is_run():
     plan = ggdp.plan_table(**ASKED)
-    one = plan.run(PEOPLE, source=ggdp.SeededSource(seed=1))
-    other = ggdp.release_table(PEOPLE, **ASKED, source=ggdp.SeededSource(seed=1))
+    one = plan.run(PEOPLE, rng=ggdp.SeededSource(seed=1))
+    other = ggdp.release_table(PEOPLE, **ASKED, rng=ggdp.SeededSource(seed=1))
     assert one.to_arrow().equals(other.to_arrow())
     assert one.plan is plan
     assert other.plan.to_dict() == plan.to_dict()
@@ -52,7 +52,7 @@ def test_a_run_writes_all_files_of_the_plan(tmp_path):
     plan = ggdp.plan_table(**ASKED, out=tmp_path / "t.csv", plot=tmp_path / "t.svg")
     plan.run(PEOPLE)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", "t.manifest.json", "t.svg"]
-    again = plan.run(PEOPLE, overwrite=True, source=ggdp.SeededSource(seed=4))
+    again = plan.run(PEOPLE, overwrite=True, rng=ggdp.SeededSource(seed=4))
     assert plan.files[0].read_text() == again.to_csv()
 
 

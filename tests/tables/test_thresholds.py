@@ -555,7 +555,7 @@ def test_the_law_is_that_of_noise_on_all_cells_and_then_the_threshold(counts, th
             total_cells=len(counts),
             noise=certified(1, 1.0),
             threshold=threshold,
-            source=source,
+            rng=source,
         )
         return tuple(zip(shown.tolist(), noisy.tolist(), strict=True))
 
@@ -569,7 +569,7 @@ def test_false_cells_that_may_fall_on_others_would_be_seen(monkeypatch):
 
     def sampler(source):
         cells, one = np.array([0]), np.array([1])
-        shown, noisy = sparse_cells(cells, one, total_cells=3, noise=certified(1, 1.0), threshold=1, source=source)
+        shown, noisy = sparse_cells(cells, one, total_cells=3, noise=certified(1, 1.0), threshold=1, rng=source)
         return tuple(zip(shown.tolist(), noisy.tolist(), strict=True))
 
     assert outcomes(sampler) != dense_law([1, 0, 0], 1)
@@ -586,7 +586,7 @@ def test_the_ranks_of_empty_cells_lead_to_all_of_them_and_to_no_other(chosen, se
         # No noise takes these counts to the threshold, so that all cells that are shown are false.
         none = np.full(cells.size, -(10**6))
         how = {"total_cells": 30, "noise": certified(1, 1.0), "threshold": 5}
-        places, noisy = sparse_cells(cells, none, source=SeededSource(seed=seed), **how)
+        places, noisy = sparse_cells(cells, none, rng=SeededSource(seed=seed), **how)
     assert places.tolist() == sorted(set(range(30)) - chosen)
     assert noisy.size == empty
     assert np.all(noisy >= 5)
@@ -624,7 +624,7 @@ def test_false_cells_stand_among_the_others_in_the_order_of_cells():
         total_cells=10**6,
         noise=certified(2, 3.0),
         threshold=5,
-        source=SeededSource(seed=5),
+        rng=SeededSource(seed=5),
     )
     false = np.flatnonzero(shown % 2)
     assert false.size > 1000
@@ -636,8 +636,8 @@ def test_false_cells_stand_among_the_others_in_the_order_of_cells():
 def test_the_noise_of_cells_with_units_is_drawn_last():
     """So that the draws of false cells are the same for as many non-empty cells."""
     how = {"total_cells": 10**9, "noise": certified(1, 1.0), "threshold": 12}
-    few = sparse_cells(np.array([7]), np.array([900]), source=SeededSource(seed=9), **how)
-    other = sparse_cells(np.array([8]), np.array([500]), source=SeededSource(seed=9), **how)
+    few = sparse_cells(np.array([7]), np.array([900]), rng=SeededSource(seed=9), **how)
+    other = sparse_cells(np.array([8]), np.array([500]), rng=SeededSource(seed=9), **how)
     assert few[0].size == other[0].size > 100
     assert few[1][1:].tolist() == other[1][1:].tolist()
 
@@ -651,7 +651,7 @@ def test_tables_without_non_empty_or_without_empty_cells(cells):
         total_cells=3,
         noise=certified(1, 0.01),
         threshold=1,
-        source=SeededSource(seed=1),
+        rng=SeededSource(seed=1),
     )
     assert shown.tolist() == cells.tolist()
     assert noisy.tolist() == [100] * cells.size
@@ -667,7 +667,7 @@ def test_counts_at_the_end_of_64_bits_saturate():
             total_cells=2,
             noise=certified(1, 2.0),
             threshold=9,
-            source=SeededSource(seed=seed),
+            rng=SeededSource(seed=seed),
         )
         assert noisy[shown.tolist().index(1)] > most - 100
 
@@ -698,8 +698,8 @@ def test_what_is_refused_is_refused_by_public_facts_whatever_the_data(change, na
 @settings(deadline=None, max_examples=examples(20, 60))
 def test_what_is_shown_is_every_key_with_a_unit_and_noise_that_takes_it_to_the_threshold(counts, threshold, seed):
     counts = np.array(counts, dtype=np.int64)
-    places, noisy = kept_keys(counts, noise=certified(2, 6.0), threshold=threshold, source=SeededSource(seed=seed))
-    drawn = counts + IntegerNoise(order=2, scale=6.0).sample(counts.size, source=SeededSource(seed=seed))
+    places, noisy = kept_keys(counts, noise=certified(2, 6.0), threshold=threshold, rng=SeededSource(seed=seed))
+    drawn = counts + IntegerNoise(order=2, scale=6.0).sample(counts.size, rng=SeededSource(seed=seed))
     expected = [i for i in range(counts.size) if counts[i] >= 1 and drawn[i] >= threshold]
     assert places.tolist() == expected
     assert noisy.tolist() == drawn[expected].tolist()

@@ -33,7 +33,7 @@ def with_noise_of(monkeypatch, value):
     """Make every draw of noise the same."""
     monkeypatch.setattr(
         "ggdp.noise.IntegerNoise.sample",
-        lambda _, size, source=None: np.full(size, value, np.int64),  # noqa: ARG005
+        lambda _, size, rng=None: np.full(size, value, np.int64),  # noqa: ARG005
     )
 
 
@@ -136,7 +136,7 @@ def test_a_release_carries_the_sum_and_a_seeded_one_nothing():
     release = ggdp.release_table(visits([range(6)]), **asked())
     assert release.guarantee == plan_request(release.request).guarantee
     assert release.guarantee.epsilon > 0.99
-    assert ggdp.release_table(visits([range(6)]), **asked(), source=ggdp.SeededSource(seed=1)).guarantee is None
+    assert ggdp.release_table(visits([range(6)]), **asked(), rng=ggdp.SeededSource(seed=1)).guarantee is None
 
 
 def test_the_notion_of_the_cells_is_kept():

@@ -128,5 +128,5 @@ def test_a_notebook_shows_the_guarantee_and_the_first_rows_escaped():
     assert page.count("<tr>") == 11
     assert "12 more" in page
     assert "&lt;b&gt; counted, at most 2 cells each" in page
-    seeded = ggdp.release_table(rows, by="k", goal=PURE, domain={"k": levels}, source=ggdp.SeededSource(seed=1))
+    seeded = ggdp.release_table(rows, by="k", goal=PURE, domain={"k": levels}, rng=ggdp.SeededSource(seed=1))
     assert "NOT PRIVATE" in seeded._repr_html_()

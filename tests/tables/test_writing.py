@@ -63,9 +63,7 @@ def test_a_cell_whose_mean_is_null_has_its_line_in_a_csv_file(tmp_path):
     domain = {"text": [*"abcdefgh"], "value": {"range": [0, 100]}}
     rows = pa.table({"text": ["c"] * 500, "value": [50] * 500})
     wanted = [ggdp.Mean("value"), ggdp.Variance("value")]
-    found = ggdp.release_table(
-        rows, "text", ggdp.PureDP(1.0), domain, statistics=wanted, source=ggdp.SeededSource(seed=1)
-    )
+    found = ggdp.release_table(rows, "text", ggdp.PureDP(1.0), domain, statistics=wanted, rng=ggdp.SeededSource(seed=1))
     means = found.to_arrow()["mean_value"]
     assert 0 < means.null_count < len(means)
     file, _ = found.write(tmp_path / "t.csv")

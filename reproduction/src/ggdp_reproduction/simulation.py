@@ -33,7 +33,7 @@ def simulated_noise(noise: ggdp.Calibration, shape: tuple[int, ...], *, seed: in
     """Return noise of a calibration as floats, from a seed. Not private."""
     if noise.support == "integer":
         sampler = ggdp.IntegerNoise(order=noise.order, scale=noise.scale)
-        return sampler.sample(shape, source=ggdp.SeededSource(seed=seed)).astype(np.float64)
+        return sampler.sample(shape, rng=ggdp.SeededSource(seed=seed)).astype(np.float64)
     law = ggdp.GeneralizedGaussian(order=noise.order, scale=noise.scale)
     return simulated_not_private(law, shape, generator=np.random.default_rng(seed))
 

@@ -167,7 +167,7 @@ def check(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy = N
     if given["draft_domain"] is not None:
         say(f"Written: {given['draft_domain']}, a draft that is NOT PRIVATE: correct it by the code book.")
     if found.seen:
-        header = ("column", "reads as", "missing", "different values", "forms (d: digit, a: letter)")
+        header = ("column", "reads as", "missing", "different values", "forms (d: digit, a: letter), or value labels")
         print_table(_rows(found.rows), [_seen_row(column) for column in found.seen], header=header)
     if not (found.columns or found.ranges):
         _print_text(found.text)
@@ -356,7 +356,9 @@ def _print_text(text: TextCheck | None) -> None:
 def _seen_row(column: SeenColumn) -> tuple[str, ...]:
     share = f"{column.nulls / column.rows:.1%}" if column.rows else ""
     different = "not counted" if column.distinct is None else f"{column.distinct:,}"
-    return column.name, column.reads_as, share, different, _forms(column.forms)
+    few = [f"{code}: {printable(text)}" for code, text in column.labels[:SHOWN_LEVELS]]
+    shown = ", ".join([*few, "..."] if len(column.labels) > len(few) else few) or _forms(column.forms)
+    return column.name, column.reads_as, share, different, shown
 
 
 def _forms(forms: Sequence[tuple[str, int]]) -> str:

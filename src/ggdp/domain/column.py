@@ -21,8 +21,9 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property
 from itertools import pairwise
@@ -352,6 +353,11 @@ class Column:
             return self.text.time
         return self.text.number if self.kind in ("integer", "bins") else None
 
+    @property
+    def may_be_labels(self) -> bool:
+        """Whether its levels are value labels where a file holds numbers: text, and not all of it numbers."""
+        return self.kind == "text" and not are_numbers(self.texts)
+
     def read_as(self, others: TextValues) -> Column:
         """Return the column with what else is declared of the text of all columns."""
         text = self.text.over(others)
@@ -424,6 +430,11 @@ class Column:
             elif name != "name" and value is not None:
                 found[name] = _plain_declaration(value)
         return found
+
+
+def are_numbers(texts: Iterable[str]) -> bool:
+    """Return whether all texts are whole numbers, which the numbers of a column can have as their text."""
+    return all(re.fullmatch(r"[+-]?[0-9]+(\.0*)?", text, re.ASCII) for text in texts)
 
 
 def _texts(levels: tuple[Level, ...]) -> tuple[str, ...]:

@@ -147,7 +147,7 @@ def _release(
     """Return rows with what a seeded run of the plan publishes of them."""
     import pyarrow as pa
 
-    release: Any = plan.run(pa.table(columns), source=SeededSource(seed=seed))
+    release: Any = plan.run(pa.table(columns), rng=SeededSource(seed=seed))
     (table,) = release.tables
     keys = [column.to_pylist() for column in table.keys.columns]
     codes = []

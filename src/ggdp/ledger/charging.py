@@ -243,7 +243,7 @@ class PendingCharge:
 
     Entering it refuses a release that does not fit, by public requests alone. `commit` charges it, durably; what reads
     the data comes after that. If the block fails later, its error has a note that the charge stays. `record_files`
-    serves also after the block; a copy that was pickled has no ledger, and records nothing. A seeded `source` is
+    serves also after the block; a copy that was pickled has no ledger, and records nothing. A seeded `rng` is
     refused, since its release has no guarantee that could be charged.
     """
 
@@ -253,7 +253,7 @@ class PendingCharge:
         release: Chargeable,
         *,
         analyst: str | None,
-        source: Source,
+        rng: Source,
         once: str | None = None,
     ) -> None:
         self.ledger: Ledger | None = None
@@ -265,9 +265,9 @@ class PendingCharge:
                     "analyst", analyst, Message("is for a release that is charged to a {ledger}; name one")
                 )
             return
-        if not is_private(source):
+        if not is_private(rng):
             expected = Message("has no guarantee that a {ledger} could charge; leave out one of them")
-            raise ArgumentError("source", type(source).__name__, expected)
+            raise ArgumentError("rng", type(rng).__name__, expected)
         from ggdp.ledger.ledger import ledger_of
 
         self.ledger, self._analyst, self._once = ledger_of(ledger), analyst, once

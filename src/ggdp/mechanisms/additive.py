@@ -40,7 +40,7 @@ from ggdp.accounting.composition import calibrated_losses
 from ggdp.errors import ArgumentError
 from ggdp.ledger.charging import ChargeRequest, PendingCharge
 from ggdp.mechanisms.certified_noise import CertifiedNoise, add_saturating
-from ggdp.noise.entropy import Integers, Source, checked_source, is_private
+from ggdp.noise.entropy import Integers, Source, checked_source, is_private, takes_rng
 from ggdp.privacy import Guarantee, Sensitivity
 from ggdp.privacy.grid import Grid, exact_numbers, refused_type
 from ggdp.releases.error_law import ErrorLaw
@@ -233,11 +233,12 @@ class Mechanism:
         """Return what a release asks a ledger for."""
         return charge_of(self.record, self.guarantee)
 
+    @takes_rng
     def release(
         self,
         values: ArrayLike,
         *,
-        source: Source | None = None,
+        rng: Source | None = None,
         ledger: Ledger | str | PathLike[str] | None = None,
         analyst: str | None = None,
     ) -> Release:
@@ -250,7 +251,7 @@ class Mechanism:
             a float is refused even if it is a whole number, so that the refusal does not depend on the data. What is
             beyond 64 bits saturates. With bounds, of the noise or of the sensitivity (`Sensitivity.from_bounds`), they
             are clamped silently; bounds of each coordinate follow the last axis.
-        source : Source, optional
+        rng : Source, optional
             Where the random bits come from, the operating system by default. What comes from a seeded source has no
             guarantee.
         ledger : Ledger, str or path, optional
@@ -282,12 +283,12 @@ class Mechanism:
         >>> Mechanism(noise).release([[3, 1], [0, 2**62]]).values.dtype
         dtype('int64')
         """
-        bits = checked_source(source)
+        bits = checked_source(rng)
         # What a type tells without a look at the values costs nothing; a shape may depend on the data.
         typed = isinstance(values, np.ndarray) and values.dtype.kind in "fcSUmM"
         if ledger is not None and self.calibration.grid is None and typed:
             raise refused_type(_INTEGERS_BY_TYPE)
-        with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
+        with PendingCharge(ledger, self, analyst=analyst, rng=bits) as charge:
             entry = charge.commit()
             given = exact_numbers(values)
             # The empty list, which is a float array to NumPy, is one of integers, too.
@@ -309,11 +310,11 @@ class Mechanism:
             released = make_release(self._draw(given, bits), self.record, self.guarantee if is_private(bits) else None)
             return charged_to(released, entry)
 
-    def _draw(self, given: NDArray[np.generic], source: Source) -> Integers | NDArray[np.float64]:
+    def _draw(self, given: NDArray[np.generic], rng: Source) -> Integers | NDArray[np.float64]:
         if self.law.index_bounds is not None:
             indices = self._indices(given.reshape(-1), slice(None)).reshape(-1, len(self.law.index_bounds))
-            return self._in_unit(self.noise.around(indices, source).reshape(given.shape))
-        drawn = self.noise.sample(given.size, source)
+            return self._in_unit(self.noise.around(indices, rng).reshape(given.shape))
+        drawn = self.noise.sample(given.size, rng)
         values = given.reshape(-1)
         # In parts that stay in the cache, and in the memory of the noise, which has the size of what is released.
         released_values = drawn if self.calibration.grid is None else drawn.view(np.float64)

@@ -106,21 +106,21 @@ class CertifiedNoise:
         # A copy is made like any other, so that it is proved where it is drawn from.
         return CertifiedNoise, (self.calibration,)
 
-    def sample(self, size: int, source: Source | None = None) -> Integers:
+    def sample(self, size: int, rng: Source | None = None) -> Integers:
         """Return independent draws of the noise, in steps."""
-        return self._unbounded.sample(size, source=source)
+        return self._unbounded.sample(size, rng=rng)
 
-    def add(self, indices: Integers, source: Source | None = None) -> Integers:
+    def add(self, indices: Integers, rng: Source | None = None) -> Integers:
         """Return flat true indices with noise, saturating at the ends of int64.
 
         The noise is drawn by their number, before they are looked at. They are not clamped, so probabilistic DP is
         approximate DP afterwards.
         """
-        noisy = self.sample(indices.size, source)
+        noisy = self.sample(indices.size, rng)
         add_saturating(indices, noisy)
         return noisy
 
-    def around(self, indices: Integers, source: Source) -> Integers:
+    def around(self, indices: Integers, rng: Source) -> Integers:
         """Return draws of the bounded law around true indices, a column for each pair of bounds."""
         law, bounds = self.calibration.law, self.calibration.question.bounds
         assert bounds is not None
@@ -130,7 +130,7 @@ class CertifiedNoise:
         for low, high in dict.fromkeys(pairs):
             columns = [k for k, pair in enumerate(pairs) if pair == (low, high)]
             noise = sampler(order=law.order, scale=law.scale, lower=low, upper=high)
-            noisy[:, columns] = noise.around(np.clip(indices[:, columns], low, high), source=source)
+            noisy[:, columns] = noise.around(np.clip(indices[:, columns], low, high), rng=rng)
         return noisy
 
     def expected_above(self, threshold: int, cells: int) -> arb:
@@ -138,7 +138,7 @@ class CertifiedNoise:
         return cells * tail(self._unbounded.order, self._unbounded.scale, threshold)
 
     def false_cells(
-        self, threshold: int, *, empty: int, places: Callable[[int], Integers], source: Source
+        self, threshold: int, *, empty: int, places: Callable[[int], Integers], rng: Source
     ) -> tuple[Integers, Integers]:
         """Return the empty cells whose noise is at least a threshold tau >= 1, and that noise.
 
@@ -152,8 +152,8 @@ class CertifiedNoise:
         noise = self._unbounded
         far = noise.at_least(threshold)
         number = Binomial(trials=empty, probability=lambda: tail(noise.order, noise.scale, threshold))
-        size = int(number.sample(1, source=source)[0])
-        return places(size), far.sample(size, source=source)
+        size = int(number.sample(1, rng=rng)[0])
+        return places(size), far.sample(size, rng=rng)
 
 
 def saturation_of(steps: Calibration, grid: Grid | None) -> Saturation:

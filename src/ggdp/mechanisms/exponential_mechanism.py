@@ -40,7 +40,7 @@ from ggdp._balls import BALLS, working_precision
 from ggdp._rounding import rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.ledger.charging import ChargeRequest, PendingCharge
-from ggdp.noise.entropy import Source, checked_source, is_private
+from ggdp.noise.entropy import Source, checked_source, is_private, takes_rng
 from ggdp.noise.selection import MOST_CANDIDATES, MOST_RATE, Weights, select_candidate
 from ggdp.privacy import PureDP
 from ggdp.privacy.grid import exact_numbers, refusal
@@ -254,11 +254,12 @@ class ExponentialMechanism:
         """Return what a release asks a ledger for."""
         return charge_of(self.record, self.guarantee)
 
+    @takes_rng
     def release(
         self,
         utilities: ArrayLike,
         *,
-        source: Source | None = None,
+        rng: Source | None = None,
         ledger: Ledger | str | PathLike[str] | None = None,
         analyst: str | None = None,
     ) -> Release:
@@ -269,7 +270,7 @@ class ExponentialMechanism:
         utilities : array_like
             The utility of every candidate on the data, in their order: floats, integers of any size or fractions, all
             finite. Those of excluded candidates are not looked at and may be anything.
-        source : Source, optional
+        rng : Source, optional
             Where the random bits come from, the operating system by default. What comes from a seeded source has no
             guarantee.
         ledger : Ledger, str or path, optional
@@ -298,8 +299,8 @@ class ExponentialMechanism:
         >>> 0 <= int(grades.release([3, 0, 12, 15, 2]).values) < 5
         True
         """
-        bits = checked_source(source)
-        with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
+        bits = checked_source(rng)
+        with PendingCharge(ledger, self, analyst=analyst, rng=bits) as charge:
             entry = charge.commit()
             rate = _rate(self.goal.epsilon, self.sensitivity, monotonic=self.monotonic)
             given = as_sequence(utilities)

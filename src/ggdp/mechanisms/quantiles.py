@@ -96,7 +96,7 @@ from ggdp._rounding import rounded_up
 from ggdp.accounting.noise_guarantees import calibration_of_law
 from ggdp.errors import ArgumentError, ArgumentTypeError, CertificateError
 from ggdp.mechanisms.certified_noise import CertifiedNoise
-from ggdp.noise.entropy import Integers, Source, checked_source
+from ggdp.noise.entropy import Integers, Source, checked_source, takes_rng
 from ggdp.noise.selection import CandidateRuns, select_in_cells
 from ggdp.privacy import Sensitivity
 from ggdp.privacy.guarantees import Neighbours, validated_neighbours
@@ -226,7 +226,7 @@ class Part:
         return ends[:-1] - ends[bounds[:-1]][self.cell], at, np.diff(ends[bounds])
 
 
-def draw_steps(part: Part, node: Node, source: Source) -> Integers:
+def draw_steps(part: Part, node: Node, rng: Source) -> Integers:
     """Return a step of the part of each cell, near the quantile of a node, by the errors of whole steps."""
     above, below = node.above, node.below
     before, at, total = part.masses()
@@ -238,11 +238,11 @@ def draw_steps(part: Part, node: Node, source: Source) -> Integers:
     runs = [(np.ones_like(errors), errors, np.zeros_like(errors))]
     gaps = np.abs(far), (below - above) * total
     spans = part.step, part.step + 1
-    kind, place, start, stop, _ = _select(part, node, spans, (low, high), gaps, runs, source)
+    kind, place, start, stop, _ = _select(part, node, spans, (low, high), gaps, runs, rng)
     return np.where(kind == 0, start + place, stop)
 
 
-def draw_positions(part: Part, node: Node, source: Source) -> Integers:
+def draw_positions(part: Part, node: Node, rng: Source) -> Integers:
     """Return a position of the part of each cell, near the quantile of a node, by the errors of positions."""
     above, below = node.above, node.below
     before, _, total = part.masses()
@@ -257,12 +257,12 @@ def draw_positions(part: Part, node: Node, source: Source) -> Integers:
     ]
     bounds = part.low, np.maximum(part.high, part.low + 1)
     gaps = np.abs(needed), (below - above) * total
-    kind, place, start, stop, falls = _select(part, node, (first, after), bounds, gaps, runs, source)
+    kind, place, start, stop, falls = _select(part, node, (first, after), bounds, gaps, runs, rng)
     return np.choose(kind, [start + place, stop + falls - 1 - place, stop + falls + place])
 
 
 def _select(
-    part: Part, node: Node, spans: Pair, bounds: Pair, gaps: Pair, runs: Sequence[tuple[Integers, ...]], source: Source
+    part: Part, node: Node, spans: Pair, bounds: Pair, gaps: Pair, runs: Sequence[tuple[Integers, ...]], rng: Source
 ) -> tuple[Integers, ...]:
     """Draw a candidate of each cell: one in the gaps before, between and after steps, or of the runs of a step.
 
@@ -287,7 +287,7 @@ def _select(
     errors = np.where(sizes > 0, errors, 0)
     rate, divisor = node.epsilon / 2, node.divisor * part.positions
     offered = CandidateRuns(first, sizes.ravel(), errors.ravel(), growth.ravel(), rate, divisor)
-    chosen, place = select_in_cells(offered, source)
+    chosen, place = select_in_cells(offered, rng)
     slot, kind = np.divmod(chosen, kinds)
     return kind, place, starts[slot], stops[slot], sizes[slot, 1]
 
@@ -493,17 +493,18 @@ class QuantilePlan:
         rows = _validate.integer(count=count, at_least=0)
         return tuple(min(error, float(rows)) for error in self._errors(self._roots, rows))
 
-    def draw(self, cells: CellValues, source: Source | None = None) -> QuantileDraws:
+    @takes_rng
+    def draw(self, cells: CellValues, rng: Source | None = None) -> QuantileDraws:
         """Return private quantiles of all cells, with 95% intervals.
 
         Parameters
         ----------
         cells : CellValues
             The values of all cells, also of those that have none.
-        source : Source, optional
+        rng : Source, optional
             Where the random bits come from; the operating system by default.
         """
-        bits = checked_source(source)
+        bits = checked_source(rng)
         if not isinstance(cells, CellValues):
             raise ArgumentTypeError("cells", type(cells).__name__, "must be CellValues")
         if cells.steps.size and int(cells.steps.max()) > self.steps:
@@ -518,34 +519,34 @@ class QuantilePlan:
         values, lower, upper = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
         return QuantileDraws(values, lower, upper, (lower > 0) | (upper < self.steps))
 
-    def _draw(self, cells: CellValues, noise: CertifiedNoise, source: Source) -> tuple[Integers, ...]:
+    def _draw(self, cells: CellValues, noise: CertifiedNoise, rng: Source) -> tuple[Integers, ...]:
         """Return the values of cells that are worked on together, and their lower and upper ends."""
         values = np.empty((cells.cells, len(self.fractions)), dtype=np.int64)
         positions = 1 if len(self._roots) == len(self.fractions) else self._positions
         whole = Part.whole(cells, self.steps, positions)
         for node in self._roots:
-            self._fill(node, whole, values, source)
+            self._fill(node, whole, values, rng)
         # Those that are drawn separately come in any order.
         values.sort(axis=1)
-        lower, upper = self._interval_ends(cells, values, noise, source)
+        lower, upper = self._interval_ends(cells, values, noise, rng)
         return values, np.minimum(lower, values), np.maximum(upper, values)
 
-    def _fill(self, node: Node, part: Part, values: Integers, source: Source) -> None:
+    def _fill(self, node: Node, part: Part, values: Integers, rng: Source) -> None:
         """Draw the quantile of a node, and those of both halves after it."""
         if node.right is None:
-            values[:, node.index] = draw_steps(part, node, source)
+            values[:, node.index] = draw_steps(part, node, rng)
             return
-        at = draw_positions(part, node, source)
+        at = draw_positions(part, node, rng)
         values[:, node.index] = at // part.positions
         for child, half in zip((node.left, node.right), part.split(at), strict=True):
             if child is not None:
-                self._fill(child, half, values, source)
+                self._fill(child, half, values, rng)
 
-    def _interval_ends(self, cells: CellValues, values: Integers, noise: CertifiedNoise, source: Source) -> Pair:
+    def _interval_ends(self, cells: CellValues, values: Integers, noise: CertifiedNoise, rng: Source) -> Pair:
         """Return the lower and upper ends of each cell and quantile, given the released values."""
         bounds = boundaries(values, self.steps)
         counts = _histogram(cells, bounds)
-        counts += noise.sample(counts.size, source).reshape(counts.shape)
+        counts += noise.sample(counts.size, rng).reshape(counts.shape)
         below = np.cumsum(counts[:, :-1], axis=1).astype(np.float64)
         total = counts.sum(axis=1, keepdims=True).astype(np.float64)
         lower, upper = np.empty_like(values), np.empty_like(values)

@@ -40,18 +40,21 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+import warnings
 from collections.abc import Callable
-from functools import partial
-from typing import Protocol, TypeAlias
+from functools import partial, wraps
+from typing import ParamSpec, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from ggdp import _validate
-from ggdp.errors import ArgumentTypeError, EntropyError, GgdpError
+from ggdp.errors import ArgumentError, ArgumentTypeError, EntropyError, GgdpError
 
 Integers: TypeAlias = NDArray[np.int64]
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 _KEY_BYTES, _COUNTER_BYTES, _SEED_BYTES = 32, 16, 64
 _REKEY_BYTES = 1 << 26
@@ -116,7 +119,7 @@ class SecureSource:
     Examples
     --------
     >>> from ggdp import IntegerNoise
-    >>> IntegerNoise(order=2, scale=5.0).sample(3, source=SecureSource()).shape
+    >>> IntegerNoise(order=2, scale=5.0).sample(3, rng=SecureSource()).shape
     (3,)
     """
 
@@ -178,7 +181,7 @@ class SeededSource:
     Examples
     --------
     >>> from ggdp import IntegerNoise
-    >>> IntegerNoise(order=2, scale=5.0).sample(6, source=SeededSource(seed=7))
+    >>> IntegerNoise(order=2, scale=5.0).sample(6, rng=SeededSource(seed=7))
     array([...])
     >>> SeededSource(seed=7).private
     False
@@ -213,30 +216,45 @@ class SeededSource:
 SECURE = SecureSource()
 
 
-def checked_source(source: Source | None) -> Source:
+def checked_source(rng: Source | None) -> Source:
     """Return the given source of random bits; by default that of the operating system."""
-    if source is None:
+    if rng is None:
         return SECURE
-    if isinstance(source, type) or not callable(getattr(source, "fill", None)):
+    if isinstance(rng, type) or not callable(getattr(rng, "fill", None)):
         # It may be data: only its type is shown.
         expected = "must be a source of random bits, such as SeededSource(seed=1), or None"
-        raise ArgumentTypeError("source", type(source).__name__, expected)
-    return source
+        raise ArgumentTypeError("rng", type(rng).__name__, expected)
+    return rng
 
 
-def is_private(source: Source) -> bool:
+def is_private(rng: Source) -> bool:
     """Return whether a release made from the bits of a source may carry a guarantee.
 
     Only the library says so, by the exact type of the source and the operating system's own function: a seeded source,
     a subclass or a custom source is never private, whatever its attributes say.
     """
-    return type(source) is SecureSource and source._entropy is os.urandom
+    return type(rng) is SecureSource and rng._entropy is os.urandom
 
 
-def fill(buffer: NDArray[np.uint8], source: Source) -> None:
+def takes_rng(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Return a public function that takes `rng`, and with a warning also `source`, its name up to version 0.1."""
+
+    @wraps(function)
+    def call(*args: Arguments.args, **given: Arguments.kwargs) -> Result:
+        if "source" in given:
+            warnings.warn("`source` is now called `rng`: pass rng=...", DeprecationWarning, stacklevel=2)
+            if "rng" in given:
+                raise ArgumentError("source", "(given)", "is the old name of `rng`, which is given as well")
+            given["rng"] = given.pop("source")
+        return function(*args, **given)
+
+    return call
+
+
+def fill(buffer: NDArray[np.uint8], rng: Source) -> None:
     """Overwrite the whole buffer with random bytes; raise an `EntropyError` if the source fails or comes short."""
     try:
-        written = source.fill(buffer)
+        written = rng.fill(buffer)
     except GgdpError:
         raise
     except Exception as error:
@@ -245,22 +263,22 @@ def fill(buffer: NDArray[np.uint8], source: Source) -> None:
         raise EntropyError(f"the source of randomness gave {written} bytes instead of {buffer.size}; {_NO_NOISE}")
 
 
-def random_words(source: Source, count: int) -> NDArray[np.uint64]:
+def random_words(rng: Source, count: int) -> NDArray[np.uint64]:
     """Return uniform 64-bit words."""
     buffer = np.empty(8 * count, dtype=np.uint8)
     if count:
-        fill(buffer, source)
+        fill(buffer, rng)
     return buffer.view(np.uint64)
 
 
-def random_bits(source: Source, count: int) -> int:
+def random_bits(rng: Source, count: int) -> int:
     """Return a uniform integer of `count` bits, a multiple of 8."""
     buffer = np.empty(count // 8, dtype=np.uint8)
-    fill(buffer, source)
+    fill(buffer, rng)
     return int.from_bytes(buffer.tobytes(), "little")
 
 
-def uniform_integers(total: int | Integers, size: int, source: Source, *, word: int = 64) -> Integers:
+def uniform_integers(total: int | Integers, size: int, rng: Source, *, word: int = 64) -> Integers:
     """Return independent uniform integers from 0 to total - 1, for a total, or one for each, of 1 to 2^63."""
     above = np.broadcast_to(np.asarray(total, dtype=np.uint64), (size,))
     largest = np.uint64((1 << word) - 1)
@@ -269,21 +287,21 @@ def uniform_integers(total: int | Integers, size: int, source: Source, *, word: 
     drawn = np.empty(size, dtype=np.uint64)
     places = np.arange(size)
     while places.size:
-        words = random_words(source, places.size) >> np.uint64(64 - word)
+        words = random_words(rng, places.size) >> np.uint64(64 - word)
         drawn[places] = words
         places = places[words > last[places]]
     return (drawn % above).astype(np.int64)
 
 
-def distinct_integers(total: int, size: int, source: Source, *, word: int = 64) -> Integers:
+def distinct_integers(total: int, size: int, rng: Source, *, word: int = 64) -> Integers:
     """Return a set of `size` integers from 0 to total - 1, each as likely as any other, in increasing order."""
     if 2 * size > total:
         left = np.ones(total, dtype=np.bool_)
-        left[distinct_integers(total, total - size, source, word=word)] = False
+        left[distinct_integers(total, total - size, rng, word=word)] = False
         return np.flatnonzero(left)
     found = np.empty(0, dtype=np.int64)
     while found.size < size:
-        new = np.sort(uniform_integers(total, size - found.size, source, word=word))
+        new = np.sort(uniform_integers(total, size - found.size, rng, word=word))
         # Two sorted runs, which a stable sort merges.
         both = np.sort(np.concatenate((found, new)), kind="stable")
         found = both[np.append(True, both[1:] != both[:-1])]

@@ -74,7 +74,7 @@ from numpy.typing import ArrayLike, NDArray
 from ggdp import _validate
 from ggdp._balls import BALLS, hull, working_precision
 from ggdp.errors import ArgumentError
-from ggdp.noise.entropy import Integers, SecureSource, Source, checked_source, random_words
+from ggdp.noise.entropy import Integers, SecureSource, Source, checked_source, random_words, takes_rng
 from ggdp.noise.generalized_gaussian import checked_order, checked_scale
 from ggdp.noise.integer_law import IntegerGeneralizedGaussian
 from ggdp.noise.rejection import Envelope, envelope
@@ -112,7 +112,7 @@ FARTHEST = 1 << 61
 class Sampler(Protocol):
     """What draws integers into an array."""
 
-    def draw(self, out: Integers, source: Source) -> None:
+    def draw(self, out: Integers, rng: Source) -> None:
         """Overwrite a flat array with independent draws."""
 
 
@@ -121,14 +121,15 @@ class ExactLaw(ABC):
 
     __slots__ = ()
 
-    def sample(self, size: int | tuple[int, ...], *, source: Source | None = None) -> Integers:
+    @takes_rng
+    def sample(self, size: int | tuple[int, ...], *, rng: Source | None = None) -> Integers:
         """Return independent draws as an array of 64-bit integers.
 
         Parameters
         ----------
         size : int or tuple of int
             Shape of the array.
-        source : Source, optional
+        rng : Source, optional
             Where the random bits come from; by default a cryptographic stream keyed by the operating system. What is
             made from a `SeededSource` is not private.
 
@@ -144,7 +145,7 @@ class ExactLaw(ABC):
         Claim. Every draw has exactly this law (`ggdp.noise.table`, `ggdp.noise.rejection`), and is made without
         knowledge of any true value.
         """
-        return draw_array(self._sampler, size, source)
+        return draw_array(self._sampler, size, rng)
 
     @property
     @abstractmethod
@@ -152,9 +153,9 @@ class ExactLaw(ABC):
         """What draws this law."""
 
 
-def draw_array(sampler: Sampler, size: int | tuple[int, ...], source: Source | None) -> Integers:
+def draw_array(sampler: Sampler, size: int | tuple[int, ...], rng: Source | None) -> Integers:
     """Return an array of independent draws."""
-    source = checked_source(source)
+    rng = checked_source(rng)
     lengths = tuple(size) if isinstance(size, tuple | list) else (size,)
     shape = tuple(_validate.integer(size=length, at_least=0) for length in lengths)
     if math.prod(shape) > 1 << 60:
@@ -162,13 +163,13 @@ def draw_array(sampler: Sampler, size: int | tuple[int, ...], source: Source | N
     out = np.empty(shape, dtype=np.int64)
     flat = out.reshape(-1)
     # A seeded source is one stream, so one thread reads it: the same draws on any machine.
-    if flat.size < _MANY or not isinstance(source, SecureSource):
-        sampler.draw(flat, source)
+    if flat.size < _MANY or not isinstance(rng, SecureSource):
+        sampler.draw(flat, rng)
         return out
     # Each thread has a stream of its own. Memory is what limits several, so more than a few gain nothing.
     threads = min(os.cpu_count() or 1, 4)
     with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(sampler.draw, part, source) for part in np.array_split(flat, threads)]:
+        for done in [pool.submit(sampler.draw, part, rng) for part in np.array_split(flat, threads)]:
             done.result()
     return out
 
@@ -239,15 +240,15 @@ class _Redrawing:
     sampler: Sampler
     threshold: int
 
-    def draw(self, out: Integers, source: Source) -> None:
+    def draw(self, out: Integers, rng: Source) -> None:
         """Overwrite a flat array with draws."""
         for start in range(0, out.size, BATCH):
             part = out[start : start + BATCH]
-            self.sampler.draw(part, source)
+            self.sampler.draw(part, rng)
             below = np.flatnonzero(part < self.threshold)
             while below.size:
                 again = np.empty(below.size, dtype=np.int64)
-                self.sampler.draw(again, source)
+                self.sampler.draw(again, rng)
                 part[below] = again
                 below = below[again < self.threshold]
 
@@ -271,7 +272,7 @@ class IntegerNoise(ExactLaw):
     >>> round(noise.std, 6)
     6.109685
     >>> from ggdp.noise import SeededSource
-    >>> IntegerNoise(order=2, scale=20.0).sample((2, 4), source=SeededSource(seed=1))
+    >>> IntegerNoise(order=2, scale=20.0).sample((2, 4), rng=SeededSource(seed=1))
     array([[ 15,  17,  16,  25],
            [ 10, -25,  -5,  -7]])
     """
@@ -327,14 +328,15 @@ class _BoundedNoise(ABC):
         if not self.lower < self.upper <= FARTHEST:
             raise ArgumentError("upper", self.upper, f"must be above lower = {self.lower} and at most 2^61")
 
-    def around(self, values: ArrayLike, *, source: Source | None = None) -> Integers:
+    @takes_rng
+    def around(self, values: ArrayLike, *, rng: Source | None = None) -> Integers:
         """Return a draw around each true value.
 
         Parameters
         ----------
         values : array of int
             True values, within the bounds.
-        source : Source, optional
+        rng : Source, optional
             Where the random bits come from; by default a cryptographic stream keyed by the operating system.
 
         Raises
@@ -344,7 +346,7 @@ class _BoundedNoise(ABC):
         EntropyError
             If the source fails; then there is no output.
         """
-        bits, array = checked_source(source), exact_numbers(values)
+        bits, array = checked_source(rng), exact_numbers(values)
         if not array.size:
             return np.empty(array.shape, dtype=np.int64)
         if array.dtype.kind not in "iu" or array.min() < self.lower or array.max() > self.upper:
@@ -352,7 +354,7 @@ class _BoundedNoise(ABC):
         return self._draw(cast("NDArray[np.integer]", array), bits)
 
     @abstractmethod
-    def _draw(self, centres: NDArray[np.integer], source: Source) -> Integers:
+    def _draw(self, centres: NDArray[np.integer], rng: Source) -> Integers:
         """Return a draw around each of an array of true values."""
 
 
@@ -377,19 +379,19 @@ class TruncatedIntegerNoise(_BoundedNoise):
     True
     """
 
-    def _draw(self, centres: NDArray[np.integer], source: Source) -> Integers:
+    def _draw(self, centres: NDArray[np.integer], rng: Source) -> Integers:
         out = np.empty(centres.shape, dtype=np.int64)
         flat, flat_centres = out.reshape(-1), centres.reshape(-1)
         wide = min(self.upper - self.lower, thresholds_needed(self.order, self.scale)) > _WIDEST_WINDOW
         draw = self._by_rounds if wide else self._by_table
         for start in range(0, flat.size, _CHUNK):
             part = flat_centres[start : start + _CHUNK].astype(np.int64)
-            flat[start : start + _CHUNK] = part + draw(part, source)
+            flat[start : start + _CHUNK] = part + draw(part, rng)
         return out
 
-    def _by_table(self, centres: Integers, source: Source) -> Integers:
+    def _by_table(self, centres: Integers, rng: Source) -> Integers:
         """Return the noise around each true value, by the table of the window."""
-        words = random_words(source, centres.size)
+        words = random_words(rng, centres.size)
         table = symmetric_law(self.order, self.scale, self.upper - self.lower)
         low, high = _scale(table, self.lower - centres, self.upper - centres + 1, words)
         count = np.searchsorted(table.high, low, side="right")
@@ -400,22 +402,22 @@ class TruncatedIntegerNoise(_BoundedNoise):
         for i in np.flatnonzero(open_ones):
             s = int(centres[i])
             below = partial(below_in_window, self.order, self.scale, self.lower - s, self.upper - s)
-            noise[i] = invert(below, source, numerator=int(words[i]), bits=64, start=int(noise[i]))
+            noise[i] = invert(below, rng, numerator=int(words[i]), bits=64, start=int(noise[i]))
         return noise
 
-    def _by_rounds(self, centres: Integers, source: Source) -> Integers:
+    def _by_rounds(self, centres: Integers, rng: Source) -> Integers:
         """Return the noise around each true value: the first of so many draws of the window that is in its bounds."""
         _refuse_extremes(self.order, 0.0)
         sampler = envelope(self.order, self.scale, two_sided=True, stop=self.upper - self.lower)
         noise, now = np.zeros_like(centres), np.empty_like(centres)
         waiting = np.ones(centres.size, dtype=np.bool_)
         for _ in range(_ROUNDS):
-            sampler.draw(now, source)
+            sampler.draw(now, rng)
             fits = (now >= self.lower - centres) & (now <= self.upper - centres) & waiting
             noise = np.where(fits, now, noise)
             waiting &= ~fits
         if waiting.any():
-            noise[waiting] = self._by_rounds(centres[waiting], source)
+            noise[waiting] = self._by_rounds(centres[waiting], rng)
         return noise
 
 
@@ -440,8 +442,8 @@ class BoundaryInflatedIntegerNoise(_BoundedNoise):
     True
     """
 
-    def _draw(self, centres: NDArray[np.integer], source: Source) -> Integers:
-        out = draw_array(sampler_of(self.order, self.scale), centres.shape, source)
+    def _draw(self, centres: NDArray[np.integer], rng: Source) -> Integers:
+        out = draw_array(sampler_of(self.order, self.scale), centres.shape, rng)
         flat, flat_centres = out.reshape(-1), centres.reshape(-1)
         # Noise beyond the width ends on a bound whatever the value; cut off there, the sum cannot overflow.
         width = self.upper - self.lower
@@ -601,7 +603,7 @@ class _Constant:
 
     value: int
 
-    def draw(self, out: Integers, source: Source) -> None:  # noqa: ARG002 - nothing is left to chance
+    def draw(self, out: Integers, rng: Source) -> None:  # noqa: ARG002 - nothing is left to chance
         """Overwrite a flat array."""
         out[:] = self.value
 

@@ -136,14 +136,14 @@ class Envelope:
         at_once = self.levels[:regular] < np.repeat(np.array(sure * sides), runs)
         self.quick[:regular][at_once] = self.bases[:regular][at_once]
 
-    def draw(self, out: Integers, source: Source) -> None:
+    def draw(self, out: Integers, rng: Source) -> None:
         """Overwrite a flat array with draws."""
         for start in range(0, out.size, BATCH):
             part = out[start : start + BATCH]
-            undecided, slots, places = self._accept_at_once(part, source)
+            undecided, slots, places = self._accept_at_once(part, rng)
             # Once even if nothing is left to compare but spare trials, so that the time does not reveal it.
             while slots.size:
-                kept, values = self._compare(slots, places, source)
+                kept, values = self._compare(slots, places, rng)
                 tried = undecided.size
                 part[undecided[kept[:tried]]] = values[:tried][kept[:tried]]
                 undecided = undecided[~kept[:tried]]
@@ -153,20 +153,20 @@ class Envelope:
                 undecided = undecided[spare.size :]
                 if not undecided.size:
                     break
-                slots, places = self._pick(undecided.size + _spares(undecided.size), source)
+                slots, places = self._pick(undecided.size + _spares(undecided.size), rng)
 
     def _accept_at_once(
-        self, out: Integers, source: Source
+        self, out: Integers, rng: Source
     ) -> tuple[NDArray[np.intp], NDArray[np.uint16], NDArray[np.integer]]:
         """Overwrite a flat array where a look-up decides; return the rest of it, and its and spare slots and places."""
         spare = _spares(out.size)
         if out.size < FEW:
-            return np.arange(out.size), *self._pick(out.size + spare, source)
+            return np.arange(out.size), *self._pick(out.size + spare, rng)
         found: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
         for start in range(0, out.size, CHUNK):
             part = out[start : start + CHUNK]
             last = start + CHUNK >= out.size
-            slots, places = self._pick(part.size + spare * last, source)
+            slots, places = self._pick(part.size + spare * last, rng)
             np.take(self.quick, slots[: part.size], out=part, mode="clip")
             # The spare ones are at the end, and all of them are chosen.
             chosen = np.ones(slots.size, dtype=np.bool_)
@@ -179,12 +179,12 @@ class Envelope:
         undecided, slots, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return undecided, slots, places
 
-    def _pick(self, count: int, source: Source) -> tuple[NDArray[np.uint16], NDArray[np.integer]]:
+    def _pick(self, count: int, rng: Source) -> tuple[NDArray[np.uint16], NDArray[np.integer]]:
         """Return slots and places in their blocks."""
         width = 2 if self.width_bits <= 16 else 4 if self.width_bits <= 32 else 8
         buffer = np.empty((2 + width) * count, dtype=np.uint8)
         if count:
-            fill(buffer, source)
+            fill(buffer, rng)
         # The wider numbers come first, where they are aligned.
         places = buffer[: width * count].view(f"u{width}")
         slots = buffer[width * count :].view(np.uint16)
@@ -197,10 +197,10 @@ class Envelope:
         return slots, places.view(np.int64) if width == 8 else places
 
     def _compare(
-        self, slots: NDArray[np.uint16], places: NDArray[np.integer], source: Source
+        self, slots: NDArray[np.uint16], places: NDArray[np.integer], rng: Source
     ) -> tuple[NDArray[np.bool_], Integers]:
         """Return which of the slots and places are accepted, and their integers."""
-        words = random_words(source, slots.size) >> np.uint64(64 - self.word)
+        words = random_words(rng, slots.size) >> np.uint64(64 - self.word)
         levels = self.levels[slots]
         values = self.bases[slots] + places
         heights, errors = self._parabola(np.abs(values) - self.start)
@@ -214,10 +214,10 @@ class Envelope:
             errors[np.abs(values) > self.stop] = -1.0
         for i in np.flatnonzero(np.abs(gaps) <= errors):
             x = None if int(slots[i]) in self.far_slots else abs(int(values[i]))
-            kept[i] = self._accepts(x, int(levels[i]), int(words[i]), source)
+            kept[i] = self._accepts(x, int(levels[i]), int(words[i]), rng)
         far = far[kept[far]]
         if far.size:
-            kept[far], values[far] = self._draw_far(far.size, source)
+            kept[far], values[far] = self._draw_far(far.size, rng)
         return kept, values
 
     def _parabola(self, distance: Integers) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -227,7 +227,7 @@ class Envelope:
         start, slope, bend = self.parabolas[:, cell]
         return start + share * (slope + share * bend), self.errors[cell]
 
-    def _accepts(self, x: int | None, level: int, numerator: int, source: Source) -> bool:
+    def _accepts(self, x: int | None, level: int, numerator: int, rng: Source) -> bool:
         """Decide level + V < M f(x), or for the far values (None) the same with their sum, in ball arithmetic."""
 
         def height() -> arb:
@@ -235,7 +235,7 @@ class Envelope:
             return arb(self.height) * value
 
         precision = partial(precision_from, self.order, self.scale, self.start)
-        return is_below(height, level, source, numerator=numerator, word=self.word, precision=precision)
+        return is_below(height, level, rng, numerator=numerator, word=self.word, precision=precision)
 
     def _far_sum(self) -> arb:
         """Enclose the sum of f from `far_start` on, over both sides if there are two, in blocks."""
@@ -244,14 +244,14 @@ class Envelope:
         both = (2 if self.two_sided else 1) * total * ((arb(self.start) / arb(b)) ** arb(p)).exp()
         return both / arb(2) ** self.width_bits
 
-    def _draw_far(self, count: int, source: Source) -> tuple[NDArray[np.bool_], Integers]:
+    def _draw_far(self, count: int, rng: Source) -> tuple[NDArray[np.bool_], Integers]:
         """Return draws given that they are beyond the last block, and which of them to keep."""
         values = np.empty(count, dtype=np.int64)
         bits = {"slot_bits": self.slot_bits, "block_bits": self.block_bits, "word": self.word}
-        envelope(self.order, self.scale, start=self.far_start, stop=self.stop, **bits).draw(values, source)
+        envelope(self.order, self.scale, start=self.far_start, stop=self.stop, **bits).draw(values, rng)
         if not self.two_sided:
             return np.ones(count, dtype=np.bool_), values
-        negative = (random_words(source, count) & np.uint64(1)).astype(np.bool_)
+        negative = (random_words(rng, count) & np.uint64(1)).astype(np.bool_)
         # The negative blocks reach one farther, to -far_start.
         kept = ~(negative & (values == self.far_start))
         return kept, np.where(negative, -values, values)

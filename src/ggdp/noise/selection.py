@@ -152,19 +152,19 @@ class Weights:
         return weights
 
 
-def select_candidate(weights: Weights, source: Source, *, bits: int = 61, word: int = 128) -> int:
+def select_candidate(weights: Weights, rng: Source, *, bits: int = 61, word: int = 128) -> int:
     """Return a candidate, drawn exactly by its weight, of about 2^bits units; `word` is a multiple of 8."""
     shares, m, margin = _shares(weights.floats(), bits)
     below = [0, *accumulate(int(shares[start : start + _BLOCK].sum()) for start in range(0, shares.size, _BLOCK))]
     undecided = 2 * margin + 1
     while True:
-        unit = _uniform(below[-1] + shares.size * undecided, source, word)
+        unit = _uniform(below[-1] + shares.size * undecided, rng, word)
         if unit < below[-1]:
             block = bisect_right(below, unit) - 1
             units = np.cumsum(shares[block * _BLOCK : (block + 1) * _BLOCK])
             return block * _BLOCK + int(np.searchsorted(units, unit - below[block], side="right"))
         i, level = divmod(unit - below[-1], undecided)
-        if _is_accepted(partial(weights.enclose, i), int(shares[i]) + level, m, source, word):
+        if _is_accepted(partial(weights.enclose, i), int(shares[i]) + level, m, rng, word):
             return i
 
 
@@ -183,26 +183,26 @@ def _shares(weights: NDArray[np.float64], bits: int) -> tuple[Integers, int, int
     return shares, m, margin
 
 
-def _is_accepted(weight: Callable[[], arb], unit: int, m: int, source: Source, word: int) -> bool:
+def _is_accepted(weight: Callable[[], arb], unit: int, m: int, rng: Source, word: int) -> bool:
     """Decide unit + V < 2^m w in ball arithmetic."""
     return is_below(
         lambda: weight() * arb(2) ** m,
         unit,
-        source,
-        numerator=random_bits(source, word),
+        rng,
+        numerator=random_bits(rng, word),
         word=word,
         precision=lambda bits: bits + abs(m) + _SPARE_BITS,
     )
 
 
-def _uniform(total: int, source: Source, word: int) -> int:
+def _uniform(total: int, rng: Source, word: int) -> int:
     """Return a uniform integer from 0 to total - 1: floor(total U), for a U read until all its further bits agree."""
-    numerator, bits = random_bits(source, word), word
+    numerator, bits = random_bits(rng, word), word
     while True:
         first, last = (numerator * total) >> bits, ((numerator + 1) * total - 1) >> bits
         if first == last:
             return first
-        numerator, bits = (numerator << word) | random_bits(source, word), bits + word
+        numerator, bits = (numerator << word) | random_bits(rng, word), bits + word
 
 
 def decay(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -278,7 +278,7 @@ class CandidateRuns:
 
 
 def select_in_cells(
-    runs: CandidateRuns, source: Source, *, bits: int = 62, word: int = 64, long_word: int = 128
+    runs: CandidateRuns, rng: Source, *, bits: int = 62, word: int = 64, long_word: int = 128
 ) -> tuple[Integers, Integers]:
     """Return a run for each cell, and the place of a candidate in it, drawn exactly by their weights.
 
@@ -293,16 +293,16 @@ def select_in_cells(
     totals = ends[runs.starts[1:] - 1] - below
     chosen, left = np.empty(totals.size, dtype=np.int64), np.arange(totals.size)
     while left.size:
-        units = below[left] + uniform_integers(totals[left], left.size, source, word=word)
+        units = below[left] + uniform_integers(totals[left], left.size, rng, word=word)
         found = np.searchsorted(ends, units, side="right")
         offsets = units - first[found]
         accepted = offsets < lower[found]
         for i in np.flatnonzero(~accepted):
             weight = partial(runs.weight, int(found[i]), int(least[left[i]]))
-            accepted[i] = _is_accepted(weight, int(offsets[i]), int(m[left[i]]), source, long_word)
+            accepted[i] = _is_accepted(weight, int(offsets[i]), int(m[left[i]]), rng, long_word)
         chosen[left] = found
         left = left[~accepted]
-    return chosen, _places(runs, chosen, source, word, long_word)
+    return chosen, _places(runs, chosen, rng, word, long_word)
 
 
 def _units(runs: CandidateRuns, least: Integers, bits: int) -> tuple[Integers, Integers, Integers]:
@@ -332,21 +332,21 @@ def _rise(y: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(y > _SMALL, 1.0 - decay(y), series)
 
 
-def _places(runs: CandidateRuns, chosen: Integers, source: Source, word: int, long_word: int) -> Integers:
+def _places(runs: CandidateRuns, chosen: Integers, rng: Source, word: int, long_word: int) -> Integers:
     """Return the place of a candidate in the chosen run of each cell."""
     sizes, growth = runs.sizes[chosen], runs.growth[chosen]
     places = np.zeros(chosen.size, dtype=np.int64)
     equal = np.flatnonzero((growth == 0) & (sizes > 1))
-    places[equal] = uniform_integers(sizes[equal], equal.size, source, word=word)
+    places[equal] = uniform_integers(sizes[equal], equal.size, rng, word=word)
     for cell in np.flatnonzero((growth > 0) & (sizes > 1)):
         step = runs.rate / runs.divisor * int(growth[cell])
-        places[cell] = _geometric(step, int(sizes[cell]), source, long_word)
+        places[cell] = _geometric(step, int(sizes[cell]), rng, long_word)
     return places
 
 
-def _geometric(step: Fraction, size: int, source: Source, word: int) -> int:
+def _geometric(step: Fraction, size: int, rng: Source, word: int) -> int:
     """Return i from 0 to size - 1 with a probability proportional to exp(-step i)."""
-    numerator, bits = random_bits(source, word), word
+    numerator, bits = random_bits(rng, word), word
     while True:
         with BALLS, working_precision(bits + _SPARE_BITS):
             # All V of these first bits: the middle of them, with the half of their width as its radius.
@@ -355,7 +355,7 @@ def _geometric(step: Fraction, size: int, source: Source, word: int) -> int:
             low, high = place.lower().floor().unique_fmpz(), place.upper().floor().unique_fmpz()
             if low is not None and low == high and 0 <= int(low) < size:
                 return int(low)
-        numerator, bits = (numerator << word) | random_bits(source, word), bits + word
+        numerator, bits = (numerator << word) | random_bits(rng, word), bits + word
 
 
 def _ball(x: Fraction) -> arb:

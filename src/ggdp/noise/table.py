@@ -68,9 +68,7 @@ UNDECIDED = np.iinfo(np.int64).min
 _SPARE_BITS = 40
 
 
-def invert(
-    below: Cumulative, source: Source, *, numerator: int = 0, bits: int = 0, start: int = 0, word: int = 64
-) -> int:
+def invert(below: Cumulative, rng: Source, *, numerator: int = 0, bits: int = 0, start: int = 0, word: int = 64) -> int:
     """Return the k with P(K < k) <= U < P(K < k + 1), for a U whose first `bits` bits are `numerator`.
 
     `below` encloses P(K < k) at the working precision, 0 and 1 beyond the ends of a bounded law. The search begins at
@@ -83,12 +81,12 @@ def invert(
             k = _locate(below, arb(numerator) * unit, (arb(numerator) + 1) * unit, start)
         if k is not None:
             return k
-        numerator, bits = (numerator << word) | random_bits(source, word), bits + word
+        numerator, bits = (numerator << word) | random_bits(rng, word), bits + word
     raise UnprovedError("a draw fell where the law is not known narrowly enough to decide it; enclose it more narrowly")
 
 
 def is_below(
-    height: Callable[[], arb], level: int, source: Source, *, numerator: int, word: int, precision: Callable[[int], int]
+    height: Callable[[], arb], level: int, rng: Source, *, numerator: int, word: int, precision: Callable[[int], int]
 ) -> bool:
     """Decide whether level + V < height, for a uniform V in [0, 1) whose first `word` bits are `numerator`.
 
@@ -103,7 +101,7 @@ def is_below(
                 return True
             if exact <= low:
                 return False
-        numerator, bits = (numerator << word) | random_bits(source, word), bits + word
+        numerator, bits = (numerator << word) | random_bits(rng, word), bits + word
 
 
 def _locate(below: Cumulative, low: arb, high: arb, start: int) -> int | None:
@@ -170,18 +168,18 @@ class Table:
         if not self.ends[1]:
             guide[int(passed[-1]) :] = UNDECIDED
 
-    def draw(self, out: Integers, source: Source) -> None:
+    def draw(self, out: Integers, rng: Source) -> None:
         """Overwrite a flat array with draws."""
         if out.size < FEW:
-            words = random_words(source, out.size) >> np.uint64(64 - self.word)
-            out[:] = self._read_on(np.searchsorted(self.high, words, side="right"), words, source)
+            words = random_words(rng, out.size) >> np.uint64(64 - self.word)
+            out[:] = self._read_on(np.searchsorted(self.high, words, side="right"), words, rng)
             return
         for start in range(0, out.size, BATCH):
             part = out[start : start + BATCH]
-            undecided, first = self._look_up(part, source)
-            part[undecided] = self._decide(first, source)
+            undecided, first = self._look_up(part, rng)
+            part[undecided] = self._decide(first, rng)
 
-    def _look_up(self, out: Integers, source: Source) -> tuple[NDArray[np.intp], NDArray[np.uint16]]:
+    def _look_up(self, out: Integers, rng: Source) -> tuple[NDArray[np.intp], NDArray[np.uint16]]:
         """Overwrite a flat array where a look-up decides; return the rest of it, and its first bits.
 
         The rest is never empty: a draw is decided twice, so that the time does not reveal that all were decided once.
@@ -192,7 +190,7 @@ class Table:
         for start in range(0, out.size, CHUNK):
             part = out[start : start + CHUNK]
             first = buffer[: part.size]
-            fill(first.view(np.uint8), source)
+            fill(first.view(np.uint8), rng)
             if spare:
                 first >>= spare
             np.take(self.guide, first, out=part, mode="clip")
@@ -201,10 +199,10 @@ class Table:
         places, firsts = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return (places, firsts) if places.size else (np.array([out.size - 1]), first[-1:].copy())
 
-    def _decide(self, first: NDArray[np.uint16], source: Source) -> Integers:
+    def _decide(self, first: NDArray[np.uint16], rng: Source) -> Integers:
         """Return the draws of words with the given first bits, reading the rest of them."""
         rest = self.word - self.guide_bits
-        words = random_words(source, first.size) >> np.uint64(64 - rest)
+        words = random_words(rng, first.size) >> np.uint64(64 - rest)
         words |= first.astype(np.uint64) << np.uint64(rest)
         # Most ranges of words hold one threshold, which a comparison decides; the others are searched.
         count = self.counts[first]
@@ -212,9 +210,9 @@ class Table:
         count += (words >= self.high[np.minimum(count, last)]) & (count <= last)
         more = np.flatnonzero((words >= self.low[np.minimum(count, last)]) & (count <= last))
         count[more] = np.searchsorted(self.high, words[more], side="right")
-        return self._read_on(count, words, source)
+        return self._read_on(count, words, rng)
 
-    def _read_on(self, count: NDArray[np.integer], words: NDArray[np.uint64], source: Source) -> Integers:
+    def _read_on(self, count: NDArray[np.integer], words: NDArray[np.uint64], rng: Source) -> Integers:
         """Return the draws of words that have passed `count` thresholds, and read on where they do not decide."""
         last = self.low.size - 1
         draws = count.astype(np.int64) + self.least
@@ -225,7 +223,7 @@ class Table:
             open_ones |= count > last
         for i in np.flatnonzero(open_ones):
             known = {"numerator": int(words[i]), "bits": self.word, "start": int(draws[i])}
-            draws[i] = invert(self.below, source, **known, word=self.word)
+            draws[i] = invert(self.below, rng, **known, word=self.word)
         return draws
 
 

@@ -121,18 +121,18 @@ class PandasFrame(Engine):
             if _holds_python(self._data[name]):
                 text = next(one.measure.text for one in query.measured if one.measure.column == name)
                 floats = _read_each(self._data[name], _float, pa.float64(), text.nulls, text.number)
-                frame = _with_column(frame, number_name(name), floats)
+                frame = with_column(frame, number_name(name), floats)
         for read, condition in query.readings.items():
             if _is_read_each(self._data[condition.column]):
                 rewriting = condition.rewriting
                 values = _read_each(
                     self._data[condition.column], *_READ[condition.reading], condition.text.nulls, rewriting
                 )
-                frame = _with_column(frame, read, values)
+                frame = with_column(frame, read, values)
         return frame
 
 
-def _with_column(frame: Frame, name: str, values: pa.Array) -> Frame:
+def with_column(frame: Frame, name: str, values: pa.Array) -> Frame:
     """Return a frame with a column, in place of one that was read from codes of bins as if they were numbers."""
     table = nw.to_native(frame)
     table = table.drop_columns(name) if name in table.column_names else table

@@ -21,12 +21,20 @@ The type of a column must not follow from the values in it, so what a library in
   ignored.
 - Text of Stata, SPSS and SAS files is decoded value by value, in the encoding of the request if it names one other than
   UTF-8, else in that of the file. Text that is not valid there has no text (`ggdp.sources.codes`); empty text is null.
+- A number with a value label is that label where a request compares it with text that is no number: with the levels of
+  a column if at least one of them is none (`Column.may_be_labels`), or in a filter. Elsewhere it is the number, and so
+  are numbers without a label.
 
-Claim. What a row becomes is a function of that row, the request and the metadata of the file: names, types, formats and
-encoding of its columns, and the date system of a workbook. Proof. The libraries read with inference and conversion
-switched off: numbers as floats, text as single bytes (`LATIN1`, in which every byte is a character). All further steps
-are functions of one value, and are defined for all of them. Whoever computes a cell from other rows (a rank, a running
-total) has made it a function of these; see the page on preparing data.
+Claim. What a row becomes is a function of that row, the request and the metadata of the file: names, types, formats,
+encoding and value labels of its columns, and the date system of a workbook. Proof. The libraries read with inference
+and conversion switched off: numbers as floats, text as single bytes (`LATIN1`, in which every byte is a character). All
+further steps are functions of one value, and are defined for all of them. Whoever computes a cell from other rows (a
+rank, a running total) has made it a function of these; see the page on preparing data.
+
+Value labels may be metadata that the rows have left their mark on: some programs keep only labels of values that occur,
+or number these anew. Then a number and its label stand for a text, as in a dictionary, and what a request compares is
+that text, a function of the row alone however the others are numbered. No error or warning depends on value labels, so
+that a release does not reveal which there are.
 
 A file that cannot be read is a `SourceError`, which is charged: that it is damaged may depend on its rows.
 """
@@ -36,18 +44,23 @@ from __future__ import annotations
 import codecs
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from ggdp.domain.column import are_numbers
+from ggdp.domain.filters import conditions
 from ggdp.errors import ArgumentError, Message, MissingExtraError, install_hint
-from ggdp.sources.dataframes import ARROW, ArrowTable
+from ggdp.sources.dataframes import ARROW, ArrowTable, with_column
 from ggdp.sources.engine import Engine, Frame
 from ggdp.sources.files import Files, require_columns
+from ggdp.sources.measures import number_name
+from ggdp.sources.row_filter import reading_name
 
 if TYPE_CHECKING:
     from ggdp.sources.query import CountQuery
@@ -63,6 +76,7 @@ _READERS = {
     ".sas7bdat": ("sas", "read_sas7bdat"),
     ".xpt": ("sas", "read_xport"),
 }
+_LABELLED = ("stata", "spss", "sas")
 # Rows that are read at a time.
 _ROWS = 1 << 18
 _SECOND, _DAY = 10**6, 86_400 * 10**6
@@ -92,47 +106,94 @@ class ProgramFiles(Engine):
 
     name, dialect = "pyarrow", ARROW
 
-    def __init__(self, source: str, data: Files, columns: Sequence[str], _: Path | None = None) -> None:
+    def __init__(
+        self, source: str, data: Files, columns: Sequence[str], _: Path | None = None, labelled: Collection[str] = ()
+    ) -> None:
         self._files, self._columns = data, columns
         self.empty_is_null = data.format != "arrow"
-        schemas = [_schema(path, data, columns, source) for path in data.paths]
+        # A sheet is read whole for its first row alone.
+        self._rows = cache(partial(_rows, text=data.text))
+        self._table: pa.Table | None = None
+        schemas = [_schema(path, data, columns, source, self._rows) for path in data.paths]
         for path, schema in zip(data.paths, schemas, strict=True):
             if schema != schemas[0]:
                 raise ArgumentError("data", path, f"has columns of other types than {data.paths[0]}")
         self.kinds = ArrowTable(source, schemas[0].empty_table(), columns).kinds
+        self._numbers = [name for name in columns if self.kinds[name] == "float" and data.format in _LABELLED]
+        self._labelled = [name for name in self._numbers if name in labelled]
+        self.kinds |= dict.fromkeys(self._labelled, "text")
 
     def frame(self, query: CountQuery) -> Frame:
         """Return the columns of the files as a frame of Arrow."""
-        tables = [_read(path, self._files, self._columns) for path in self._files.paths]
-        return ArrowTable(self._files.named, pa.concat_tables(tables), self._columns).frame(query)
+        # All conditions that compare a column with text compare the same.
+        compared = {
+            reading_name(one.column, one.reading): one
+            for one in (conditions(query.where) if query.where is not None else ())
+            if one.column in self._numbers and one.reading == "text" and not are_numbers(map(str, one.values))
+        }
+        labels = list(dict.fromkeys([*self._labelled, *(one.column for one in compared.values())]))
+        if self._table is None:
+            # The labels that are needed follow from the filter, which is that of every query.
+            read = partial(_read, files=self._files, columns=self._columns, labelled=labels, rows=self._rows)
+            self._table = pa.concat_tables(map(read, self._files.paths))
+        values = dict(zip(self._columns, self._table.columns, strict=False))
+        texts = dict(zip(labels, self._table.columns[len(values) :], strict=True))
+        taken = pa.table(values | {name: texts[name] for name in self._labelled})
+        frame = ArrowTable(self._files.named, taken, self._columns).frame(query)
+        # Beside their labels, numbers as such; and beside numbers their labels.
+        beside = {number_name(name): values[name] for name in query.measured_columns if name in self._labelled}
+        for name, one in query.readings.items():
+            if name in compared:
+                nulls = pa.array(one.text.nulls, pa.large_string())
+                beside[name] = pc.if_else(pc.is_in(texts[one.column], nulls), None, texts[one.column])
+            elif one.column in self._labelled and one.reading == "number":
+                beside[name] = values[one.column]
+        for name, read in beside.items():
+            frame = with_column(frame, name, read)
+        return frame
 
 
-def _schema(path: str, files: Files, columns: Sequence[str], source: str) -> pa.Schema:
+def column_names(files: Files) -> list[str]:
+    """Return the names of the columns of the first file."""
+    path = files.paths[0]
+    if files.format == "workbook":
+        return _header(next(iter(_rows(path, files.text)), []))
+    return _arrow(path).schema.names if files.format == "arrow" else list(_StatisticalFile(path, files.text).names)
+
+
+def value_labels(files: Files) -> dict[str, dict[Any, str]]:
+    """Return the value labels of the first file, without those of missing values. Not private: others may know less."""
+    return _StatisticalFile(files.paths[0], files.text).value_labels() if files.format in _LABELLED else {}
+
+
+def _schema(path: str, files: Files, columns: Sequence[str], source: str, rows: Callable[[str], Any]) -> pa.Schema:
     """Return the schema of some columns of a file; their rows are not looked at."""
     if files.format == "arrow":
         schema = _arrow(path).schema
         require_columns(source, columns, schema.names)
         return pa.schema([schema.field(name) for name in columns])
     if files.format == "workbook":
-        require_columns(source, columns, _header(next(iter(_rows(path, files.text)), [])), by_header=True)
+        require_columns(source, columns, _header(next(iter(rows(path)), [])), by_header=True)
         return pa.schema([(name, pa.large_string()) for name in columns])
     found = _StatisticalFile(path, files.text)
     require_columns(source, columns, list(found.names))
     return pa.schema([(name, found.type_of(name)) for name in columns])
 
 
-def _read(path: str, files: Files, columns: Sequence[str]) -> pa.Table:
-    """Return some columns of a file."""
+def _read(
+    path: str, files: Files, columns: Sequence[str], labelled: Sequence[str], rows: Callable[[str], Any]
+) -> pa.Table:
+    """Return some columns of a file, and after them the labels of some of its numbers."""
     if files.format == "arrow":
         return _arrow(path).read_all().select(list(columns))
     if files.format == "workbook":
-        rows = iter(_rows(path, files.text))
-        names = _header(next(rows, []))
+        header, *records = rows(path) or [[]]
+        names = _header(header)
         places = [names.index(name) for name in columns]
-        kept = [row for row in rows if any(value != "" for value in row)]
+        kept = [row for row in records if any(value != "" for value in row)]
         texts = [pa.array([_cell_text(row[place]) for row in kept], pa.large_string()) for place in places]
         return pa.table(texts, names=list(columns))
-    return _StatisticalFile(path, files.text).read(columns)
+    return _StatisticalFile(path, files.text).read(columns, labelled)
 
 
 def _arrow(path: str) -> Any:  # noqa: ANN401 - pyarrow is untyped
@@ -209,6 +270,29 @@ class _StatisticalFile:
         self.names = {name.encode("latin-1").decode(self._encoding, "replace"): name for name in raw.column_names}
         self._types, formats = raw.readstat_variable_types, raw.original_variable_types
         self._meanings = {name: _meaning(formats.get(name), kind) for name in raw.column_names}
+        self._labels = {own: self._decoded(found) for own, found in raw.variable_value_labels.items()}
+
+    def _decoded(self, labels: Mapping[Any, str]) -> dict[Any, str]:
+        return {
+            key: text.encode("latin-1", "replace").decode(self._encoding, "replace") for key, text in labels.items()
+        }
+
+    def value_labels(self) -> dict[str, dict[Any, str]]:
+        """Return the value labels of columns, without those of values that are missing by declaration of a user."""
+        found: dict[str, dict[Any, str]] = {}
+        if not self._labels:
+            return found
+        missing = self._load(metadataonly=True, encoding="LATIN1", user_missing=True)[1].missing_ranges
+        for name, own in self.names.items():
+            ranges = missing.get(own, [])
+            codes = {
+                int(key) if isinstance(key, float) and key.is_integer() else key: text
+                for key, text in self._labels.get(own, {}).items()
+                if isinstance(key, str) == (self._types[own] == "string")
+                and not any(one["lo"] <= key <= one["hi"] for one in ranges)
+            }
+            found |= {name: codes} if codes else {}
+        return found
 
     def type_of(self, name: str) -> pa.DataType:
         """Return the type of a column."""
@@ -216,12 +300,14 @@ class _StatisticalFile:
         is_text = self._types[own] == "string" or self._meanings[own] is not None
         return pa.large_string() if is_text else pa.float64()
 
-    def read(self, columns: Sequence[str]) -> pa.Table:
-        """Return some columns, a part of the rows at a time."""
-        schema = pa.schema([(name, self.type_of(name)) for name in columns])
-        return pa.Table.from_batches(self._batches(schema), schema)
+    def read(self, columns: Sequence[str], labelled: Sequence[str] = ()) -> pa.Table:
+        """Return some columns, and after them the labels of some numbers, a part of the rows at a time."""
+        schema = pa.schema(
+            [*((name, self.type_of(name)) for name in columns), *((n, pa.large_string()) for n in labelled)]
+        )
+        return pa.Table.from_batches(self._batches(schema, len(columns)), schema)
 
-    def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    def _batches(self, schema: pa.Schema, columns: int) -> Iterator[pa.RecordBatch]:
         owns, start, count = [self.names[name] for name in schema.names], 0, _ROWS
         while count == _ROWS:
             found, _ = self._load(
@@ -234,7 +320,17 @@ class _StatisticalFile:
             )
             count = len(found[owns[0]]) if owns else 0
             start += count
-            yield pa.record_batch([self._array(own, found[own]) for own in owns], schema)
+            arrays = [self._array(own, found[own]) for own in owns[:columns]]
+            yield pa.record_batch([*arrays, *(self._texts(own, found[own]) for own in owns[columns:])], schema)
+
+    def _texts(self, own: str, values: Sequence[float | None]) -> pa.Array:
+        """Return the labels of numbers, and the digits of those without one."""
+        labels = {float(code): text for code, text in self._labels.get(own, {}).items() if not isinstance(code, str)}
+
+        def text(value: float | None) -> str | None:
+            return None if value is None or math.isnan(value) else labels.get(value) or _cell_text(float(value))
+
+        return pa.array(map(text, values), pa.large_string())
 
     def _array(self, own: str, values: Sequence[Any]) -> pa.Array:
         meaning = self._meanings[own]

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -248,12 +249,14 @@ def open_source(
     text: TextFormat | None = None,
     temp_dir: str | os.PathLike[str] | None = None,
     where: Filter | None = None,
+    labelled: Collection[str] = (),
 ) -> TableSource:
     """Return a source of data with some of its columns, and only those rows that a filter keeps; no row is read.
 
     Data are a path or a pattern of files (CSV, TSV, JSON lines, Parquet), which DuckDB or Spark reads, or a frame,
-    which its own engine counts. `text` says how text files are read. Where DuckDB counts, rows that do not fit in
-    memory are written to `temp_dir`, else to the directory that GGDP_TEMP_DIR names, else nowhere.
+    which its own engine counts. `text` says how text files are read, and `labelled` which columns of numbers by their
+    value labels, in files with such labels. Where DuckDB counts, rows that do not fit in memory are written to
+    `temp_dir`, else to the directory that GGDP_TEMP_DIR names, else nowhere.
     """
     wanted = tuple(dict.fromkeys([*columns, *filtered_columns(where)]))
     if engine is not None:
@@ -261,11 +264,12 @@ def open_source(
     directory = choose_directory(temp_dir)
     if isinstance(data, str | os.PathLike):
         data = find_files(data, text)
-        name, opened = data.named, _FILES[engine or "duckdb"]
+        name = data.named
+        opened: Callable[..., Engine] = _FILES[engine or "duckdb"]
         if data.format not in (*TEXTS, "parquet"):
             from ggdp.sources.program_files import ProgramFiles
 
-            opened = ProgramFiles
+            opened = partial(ProgramFiles, labelled=labelled)
             if engine == "spark":
                 raise ArgumentError("engine", engine, f"does not read {data.format} files; leave it out")
     else:
@@ -275,12 +279,12 @@ def open_source(
         except nw.exceptions.DuplicateError:
             raise ArgumentError("data", type(data).__name__, "has two columns of the same name: rename one") from None
         if isinstance(frame, nw.DataFrame | nw.LazyFrame) and frame.implementation.value in _FRAMES:
-            opened = _FRAMES[frame.implementation.value]
+            opened = frames = _FRAMES[frame.implementation.value]
         else:
             what = "must be a path, or a frame of pandas, polars, pyarrow, DuckDB, ibis or Spark"
             raise ArgumentTypeError("data", name, what)
-        if engine not in (None, opened.name):
-            raise ArgumentError("engine", engine, f"reads files; a frame of {opened.name} is counted by its own engine")
+        if engine not in (None, frames.name):
+            raise ArgumentError("engine", engine, f"reads files; a frame of {frames.name} is counted by its own engine")
         if text is not None:
             raise ArgumentError("data", name, "is a frame; encoding, delimiter and the like apply to text files")
     try:

@@ -455,7 +455,7 @@ def read_header(path: str, text: TextFormat) -> Header:
     unreadable = None
     try:
         begin = b""
-        for chunk in _decoded_chunks(path, text.encoding):
+        for chunk in _decoded_chunks(path, text.encoding, 1 << 16):
             begin += chunk
             if len(begin) > _LONGEST_HEADER + 2:
                 break
@@ -523,25 +523,38 @@ def csv_irregular(files: Files) -> Irregular:
     """Count the records of CSV files and their irregularities. Not private."""
     text, found = files.text, Irregular()
     other = evolve(text, strict_lines=not text.strict_lines)
+    # Whether all bytes are ASCII, and each line is a record however it is split: then the fields need no look.
+    is_ascii = is_plain = True
 
     def seen(path: str, header: Header) -> Iterator[bytes]:
+        nonlocal is_ascii, is_plain
+        is_ascii, is_plain = True, header.terminator == b"\n" and len(header.names) > 1 and text.escape is None
         for chunk in _chunks_after(header, path, text):
             found.further_lines += chunk.count(header.terminator)
             found.backslashes += chunk.count(b'\\"')
+            is_ascii = is_ascii and chunk.isascii()
+            is_plain = is_plain and b'"' not in chunk and b"\r" not in chunk
             yield chunk
 
     for path, header in zip(files.paths, files.headers, strict=True):
-        for (first,) in records(_chunks_after(header, path, text), other.layout(header), [0]):
-            found.otherwise += len(first)
-        for *arrays, beyond in records(seen(path, header), text.layout(header), range(len(header.names) + 1)):
+        number, before = len(header.names), found.records
+        for (beyond,) in records(seen(path, header), text.layout(header), [number]):
             found.records += len(beyond)
             found.further_lines -= len(beyond)
             found.surplus += len(beyond) - beyond.null_count
-            invalid, several = np.zeros((2, len(beyond)), dtype=np.bool_)
-            for array in arrays:
+        if is_plain:
+            found.otherwise += found.records - before
+        else:
+            for (first,) in records(_chunks_after(header, path, text), other.layout(header), [0]):
+                found.otherwise += len(first)
+        if is_ascii and is_plain:
+            continue
+        for arrays in records(_chunks_after(header, path, text), text.layout(header), range(number + 1)):
+            invalid, several = np.zeros((2, len(arrays[0])), dtype=np.bool_)
+            for array in arrays[:-1]:
                 texts = valid_text(array, "\ufffd").cast(pa.string())
                 invalid |= pc.match_substring(texts, "\ufffd").fill_null(False).to_numpy(False)
-            for array in (*arrays, beyond):
+            for array in arrays:
                 ends = pc.match_substring_regex(array.cast(pa.binary()), "[\r\n]")
                 several |= ends.fill_null(False).to_numpy(False)
             found.invalid += int(invalid.sum())
@@ -574,10 +587,10 @@ def _chunks_after(header: Header, path: str, text: TextFormat) -> Iterator[bytes
     return iter(())
 
 
-def _decoded_chunks(path: str, encoding: str) -> Iterator[bytes]:
+def _decoded_chunks(path: str, encoding: str, size: int | None = None) -> Iterator[bytes]:
     """Yield a file as UTF-8, a chunk at a time; what is not valid in the encoding is not valid there either."""
     with _unpack(path) as opened:
-        chunks = iter(lambda: opened.read(CHUNK), b"")
+        chunks = iter(lambda: opened.read(size or CHUNK), b"")
         if encoding == "utf-8":
             yield from chunks
             return

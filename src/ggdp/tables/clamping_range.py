@@ -37,6 +37,7 @@ from ggdp.domain.table_domain import Domain
 from ggdp.domain.value_range import FEW_STEPS, ValueRange
 from ggdp.errors import ArgumentError, Message
 from ggdp.ledger.charging import require_apart_from_ledger
+from ggdp.noise.entropy import takes_rng
 from ggdp.releases.error_law import simultaneous_half_width
 from ggdp.signatures import signature_file
 from ggdp.tables.output_files import require_apart
@@ -247,13 +248,14 @@ class RangePlan:
         """The noisy count that a bucket must exceed."""
         return noise_level(self.histogram)
 
+    @takes_rng
     def run(
         self,
         data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
         *,
         temp_dir: str | Path | None = None,
         overwrite: bool = False,
-        source: Source | None = None,
+        rng: Source | None = None,
         ledger: Ledger | str | Path | None = None,
         analyst: str | None = None,
     ) -> RangeRelease:
@@ -272,7 +274,7 @@ class RangePlan:
             checked_path(self.out, overwrite=overwrite)
             require_apart(data, [self.out])
             require_apart_from_ledger(ledger, out=[self.out])
-        histogram = self.histogram.run(data, temp_dir=temp_dir, source=source, ledger=ledger, analyst=analyst)
+        histogram = self.histogram.run(data, temp_dir=temp_dir, rng=rng, ledger=ledger, analyst=analyst)
         assert isinstance(histogram, TableRelease)
         first, last, outside = kept_buckets(histogram.tables[0].noisy_count, self.noise_level, self.share)
         lower = upper = None
@@ -364,6 +366,7 @@ def plan_range(
     return RangePlan(column=column, share=_validate.probability(share=share), histogram=histogram, out=target)
 
 
+@takes_rng
 def private_range(
     data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
     column: str,
@@ -371,7 +374,7 @@ def private_range(
     *,
     temp_dir: str | Path | None = None,
     overwrite: bool = False,
-    source: Source | None = None,
+    rng: Source | None = None,
     ledger: Ledger | str | Path | None = None,
     analyst: str | None = None,
     **planned: Any,  # noqa: ANN401 - those of plan_range
@@ -387,7 +390,7 @@ def private_range(
         What `ggdp.release_table` takes.
     column, goal
         Those of `ggdp.plan_range`.
-    temp_dir, overwrite, source, ledger, analyst
+    temp_dir, overwrite, rng, ledger, analyst
         Those of `ggdp.release_table`.
     **planned
         The other arguments of `ggdp.plan_range`, such as `share`, `unit` and `out`.
@@ -413,4 +416,4 @@ def private_range(
     (16384.0, 131072.0, '--range income=16384:131072')
     """
     plan = plan_range(column, goal, **planned)
-    return plan.run(data, temp_dir=temp_dir, overwrite=overwrite, source=source, ledger=ledger, analyst=analyst)
+    return plan.run(data, temp_dir=temp_dir, overwrite=overwrite, rng=rng, ledger=ledger, analyst=analyst)

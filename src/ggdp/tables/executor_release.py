@@ -106,7 +106,7 @@ class NoiseTask:
     most_files: int | None = None
     # A seeded source gives each part a stream of its own, made from the seed. Any other is copied to each part as it
     # is: its copies may not be independent, so it is not private.
-    source: Source | None = None
+    rng: Source | None = None
 
     def __post_init__(self) -> None:
         for name, following in pairwise(sorted(name.casefold() for name in (*self.domain.names, *COUNTS))):
@@ -116,8 +116,8 @@ class NoiseTask:
                 )
         if self.most_files is not None:
             _validate.integer(most_files=self.most_files, at_least=1)
-        if self.source is not None:
-            checked_source(self.source)
+        if self.rng is not None:
+            checked_source(self.rng)
 
     @property
     def domain(self) -> Domain:
@@ -141,7 +141,7 @@ class NoiseTask:
     @property
     def private(self) -> bool:
         """Whether parts have independent bits of the operating system, regardless of the source's own flag."""
-        return self.source is None or is_private(self.source)
+        return self.rng is None or is_private(self.rng)
 
     @property
     def schema(self) -> pa.Schema:
@@ -159,13 +159,13 @@ def add_noise(batches: Iterable[pa.RecordBatch], *, task: NoiseTask) -> Iterator
     part = -1 if context is None else context.partitionId()
     if not 0 <= part < task.files:
         raise GgdpError("Spark has partitioned the cells differently than requested; nothing was released")
-    source = task.source
-    if isinstance(source, SeededSource):
-        digest = hashlib.sha256(b"ggdp part %d of seed %d" % (part, source.seed)).digest()
-        source = SeededSource(seed=int.from_bytes(digest, "big"))
+    rng = task.rng
+    if isinstance(rng, SeededSource):
+        digest = hashlib.sha256(b"ggdp part %d of seed %d" % (part, rng.seed)).digest()
+        rng = SeededSource(seed=int.from_bytes(digest, "big"))
     first = part * task.width
     checked = _check_cells(batches, first, task.width)
-    released = (_every_cell if task.plan.threshold is None else _kept_cells)(checked, task, first, source)
+    released = (_every_cell if task.plan.threshold is None else _kept_cells)(checked, task, first, rng)
     domain, request = task.domain, task.plan.request
     covers = covered(request, 0)
     for drawn, noisy_drawn in released:
@@ -190,7 +190,7 @@ def _check_cells(batches: Iterable[pa.RecordBatch], first: int, width: int) -> I
 
 
 def _every_cell(
-    batches: Iterable[pa.RecordBatch], task: NoiseTask, first: int, source: Source | None
+    batches: Iterable[pa.RecordBatch], task: NoiseTask, first: int, rng: Source | None
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield all cells of the part from cell `first` on, with noise."""
     counts = np.zeros(min(task.width, task.domain.size - first), dtype=np.int64)
@@ -199,12 +199,12 @@ def _every_cell(
         np.add.at(counts, found.column("cell").to_numpy() - first, found.column("count").to_numpy())
     for start in range(0, counts.size, _BATCH):
         true = counts[start : start + _BATCH]
-        noisy = task.plan.mechanism.noise.add(true, source)
+        noisy = task.plan.mechanism.noise.add(true, rng)
         yield np.arange(first + start, first + start + true.size), noisy
 
 
 def _kept_cells(
-    batches: Iterable[pa.RecordBatch], task: NoiseTask, _: int, source: Source | None
+    batches: Iterable[pa.RecordBatch], task: NoiseTask, _: int, rng: Source | None
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield the non-empty cells whose noisy counts are at least the threshold, and the false cells unchanged."""
     assert task.plan.threshold is not None
@@ -213,7 +213,7 @@ def _kept_cells(
         real, false = (batch.column(name).is_valid().to_numpy(zero_copy_only=False) for name in ("count", "noisy"))
         noisy = batch.column("noisy").fill_null(0).to_numpy().copy()
         true = batch.column("count").fill_null(0).to_numpy()[real]
-        noisy[real] = task.plan.mechanism.noise.add(true, source)
+        noisy[real] = task.plan.mechanism.noise.add(true, rng)
         kept = false | (real & (noisy >= task.plan.threshold.value))
         if kept.any():
             yield cells[kept], noisy[kept]
@@ -459,7 +459,7 @@ class ExecutorRelease:
         """Raise whatever can be refused without a row: columns and sizes, and how the session commits files."""
         counted = opened.lazy_cells(query)
         require_committer(counted)
-        task = NoiseTask(plan=plan, source=None if bits is SECURE else bits)
+        task = NoiseTask(plan=plan, rng=None if bits is SECURE else bits)
         return cls(opened.name, counted, task)
 
 
@@ -508,7 +508,7 @@ def release_on_executors(
 
 def _false_cells(counted: Any, task: NoiseTask) -> pa.Table:  # noqa: ANN401
     """Return empty cells that are shown, and their noisy counts."""
-    plan, domain, bits = task.plan, task.domain, checked_source(task.source)
+    plan, domain, bits = task.plan, task.domain, checked_source(task.rng)
     assert plan.threshold is not None
 
     def places(size: int) -> Integers:
@@ -522,6 +522,6 @@ def _false_cells(counted: Any, task: NoiseTask) -> pa.Table:  # noqa: ANN401
         return np.fromiter(drawn, dtype=np.int64, count=len(drawn))
 
     empty = domain.size - counted.count()
-    cells, noisy = plan.mechanism.noise.false_cells(plan.threshold.value, empty=empty, places=places, source=bits)
+    cells, noisy = plan.mechanism.noise.false_cells(plan.threshold.value, empty=empty, places=places, rng=bits)
     possible = domain.possible(cells)
     return pa.table({"cell": pa.array(cells[possible]), "noisy": pa.array(noisy[possible])})

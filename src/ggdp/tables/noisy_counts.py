@@ -7,7 +7,6 @@ once, here: nothing that is returned or written draws noise when it is looked at
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +68,7 @@ def release_counts(
     """
     request = plan.request
     try:
-        read = partial(open_source, columns=request.columns, where=request.filter, text=request.text)
-        source = read(data, engine=plan.engine, temp_dir=temp_dir)
+        source = open_source(data, engine=plan.engine, temp_dir=temp_dir, **request.reading)
     except SourceError:
         charge.commit()
         raise
@@ -86,7 +84,7 @@ def release_counts(
             marginals = tuple(query.marginals[table] for table in plan.cut.tables)
             answers = opened.answer(replace(query, marginals=marginals), count_crowded)
             crowded = [int(answer.column(0)[0].as_py()) for answer in answers]
-            cut = plan.cut.counts(plan.cut.mechanism.release(crowded, source=bits).values.tolist())
+            cut = plan.cut.counts(plan.cut.mechanism.release(crowded, rng=bits).values.tolist())
         if prepared is not None:
             return release_on_executors(prepared, cut, entry, key)
         if plan.statistics is not None:
@@ -187,7 +185,7 @@ def _shown_cells(
         elif regime == "sparse":
             cells, noisy = next(sparse)
         else:
-            cells, noisy = kept_keys(one.counts, noise=noise, threshold=threshold, source=bits)
+            cells, noisy = kept_keys(one.counts, noise=noise, threshold=threshold, rng=bits)
         shown.append(ShownCells.of(cells, one.cells, noisy))
         keys.append(keys_of_cells(domain, cells) if isinstance(at, np.ndarray) else at.take(cells).combine_chunks())
     return shown, keys
@@ -198,7 +196,7 @@ def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sou
     request, domains = plan.request, plan.request.domains
     shown = [possible_cells(domain) for domain in domains]
     true = [_every(one, domain)[cells] for one, domain, cells in zip(opened.count(query), domains, shown, strict=True)]
-    noisy = plan.mechanism.release(np.concatenate(true), source=bits)
+    noisy = plan.mechanism.release(np.concatenate(true), rng=bits)
     # The same release, with the request's goal in its description and the units cut in its guarantee.
     guarantee = None if noisy.guarantee is None else joint(noisy.guarantee, plan.cut)
     release = make_release(noisy.values, plan.described_mechanism, guarantee)
@@ -232,7 +230,7 @@ def _sparse_cells(
         total_cells=total,
         noise=plan.mechanism.noise,
         threshold=threshold,
-        source=bits,
+        rng=bits,
     )
     # Of the cells that cannot occur some were drawn as false cells; without them the others have the same law.
     for domain, start in zip(domains, starts, strict=True):
@@ -260,7 +258,7 @@ def _mixed(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source
             key, noisy = _kept(next(keyed), plan, bits)
         else:
             cells = possible_cells(domain)
-            noisy = plan.mechanism.release(_every(next(counted), domain)[cells], source=bits).values
+            noisy = plan.mechanism.release(_every(next(counted), domain)[cells], rng=bits).values
             key = keys_of_cells(domain, cells)
         keys.append(key)
         values.append(noisy)
@@ -271,7 +269,7 @@ def _kept(table: pa.Table, plan: TablePlan, bits: Source) -> tuple[pa.Table, Int
     """Return the keys of an open table that are shown, and their noisy counts."""
     assert plan.threshold is not None
     counts, noise = table["count"].to_numpy(), plan.mechanism.noise
-    places, noisy = kept_keys(counts, noise=noise, threshold=plan.threshold.value, source=bits)
+    places, noisy = kept_keys(counts, noise=noise, threshold=plan.threshold.value, rng=bits)
     return table.drop_columns("count").take(places).combine_chunks(), noisy
 
 

@@ -646,6 +646,12 @@ class TableRequest(TableOptions):
         measured = [statistic.column for statistic in self.each_statistic]
         return tuple(dict.fromkeys([*(name for names in self.by for name in names), *measured, *units]))
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What is read of a source, and how, as `ggdp.sources.query.open_source` takes it."""
+        labelled = [column.name for column in self.domain if column.may_be_labels]
+        return {"columns": self.columns, "where": self.filter, "text": self.text, "labelled": labelled}
+
     @cached_property
     def table_statistics(self) -> tuple[tuple[Statistic, ...], ...]:
         """The statistics of each table."""
@@ -1016,7 +1022,7 @@ class ReleaseArguments(PlanArguments):
         "environment variable GGDP_SIGN_PASSPHRASE.",
         Flag("Sign the manifest with this private key (Ed25519, OpenSSH or PEM).", "KEY", Path | None),
     )
-    source: Source | None = option(
+    rng: Source | None = option(
         "Source, optional",
         "Where the random bits come from; a seeded one leaves the release without a guarantee.",
     )

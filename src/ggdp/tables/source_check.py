@@ -23,13 +23,12 @@ import json
 import math
 import os
 import re
-from bisect import bisect_left
+import shlex
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,17 +43,20 @@ from ggdp import _validate
 from ggdp._files import write_together
 from ggdp._records import takes_data
 from ggdp.domain.column import Column
+from ggdp.domain.periods import instant_of_value
 from ggdp.domain.table_domain import Domain
-from ggdp.errors import ArgumentError, GgdpError
+from ggdp.domain.text_values import TextValues
+from ggdp.errors import ArgumentError
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
 from ggdp.releases.mechanism_record import LEVEL
 from ggdp.sources.codes import NUMBER, bin_codes, declared_text, read_text
 from ggdp.sources.counting import clamped_totals, keys
 from ggdp.sources.duckdb_engine import json_irregular
-from ggdp.sources.engine import Frame, hide_errors
+from ggdp.sources.engine import Frame, collect, hide_errors, safe_name
 from ggdp.sources.files import TEXTS, Files, find_files, headers_in_errors
 from ggdp.sources.measures import SummedMeasure
+from ggdp.sources.program_files import column_names, value_labels
 from ggdp.sources.query import CountQuery, TableSource, open_source
 from ggdp.sources.text_files import Irregular, TextFormat, csv_irregular, json_line_batches
 from ggdp.tables.request import (
@@ -163,6 +165,8 @@ class SeenColumn:
     nulls: int
     distinct: int | None  # how many different values it has; None where they were not counted
     forms: tuple[tuple[str, int], ...] = ()  # the most frequent forms of its values, with their rows (`mask`)
+    labels: tuple[tuple[Any, str], ...] = ()  # the value labels that a Stata or SPSS file has for it
+    written: dict[str, Any]  # how its values seem to be written, where that must be declared (`TextValues`)
     draft: dict[str, Any]  # what a draft of a domain declares of it; nothing of identifiers and free text
 
 
@@ -229,7 +233,7 @@ class TextCheck:
 
 def text_check(data: object, text: TextFormat | None) -> TextCheck | None:
     """Return how the records of text files were read; None for anything else."""
-    files = find_files(data, text) if isinstance(data, str | os.PathLike) else None
+    files = _files(data, text)
     if files is None or files.format not in TEXTS:
         return None
     found = hide_errors(files.named, lambda: (csv_irregular if files.has_header else json_irregular)(files))
@@ -309,16 +313,27 @@ def _fitting_encodings(files: Files) -> list[str]:
     return [] if marks & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else ["cp1252"]
 
 
+class _Mask(dict[int, str]):
+    """What stands for each character in the form of a value."""
+
+    def __missing__(self, code: int) -> str:
+        one = chr(code)
+        self[code] = "d" if one.isdigit() else "a" if one.isalpha() else one
+        return self[code]
+
+
+_MASK, _DIGITS = _Mask(), dict.fromkeys(map(ord, "23456789"), "1")
+
+
 def mask(value: str) -> str:
     """Return the form of a value: each digit as d, each letter as a, at most 24 characters."""
-    short = value if len(value) <= _LONGEST_FORM else f"{value[:_LONGEST_FORM]}..."
-    return "".join("d" if one.isdigit() else "a" if one.isalpha() else one for one in short)
+    return value[:_LONGEST_FORM].translate(_MASK) + ("..." if len(value) > _LONGEST_FORM else "")
 
 
-def _forms(values: Sequence[tuple[str, int]] | None) -> tuple[tuple[str, int], ...]:
+def _forms(values: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
     """Return the most frequent forms of values, with their rows."""
     found: Counter[str] = Counter()
-    for value, rows in values or ():
+    for value, rows in values:
         found[mask(value)] += rows
     return tuple(found.most_common(_FEW))
 
@@ -337,10 +352,10 @@ def _nothing(name: str, values: int, unread: int, forms: Sequence[tuple[str, int
 
 _NUMBERS = "are not numbers, which are written as 12, -3.5 or 1e6"
 _TIMES = "are not dates or times, which are written as 2024-01-31 or 2024-01-31T12:30"
-# Words in names of columns that identify people.
+# Words in names of columns that identify people; some do so only at the end of a name.
 _IDENTIFIERS = re.compile(
-    r"(?:^|[^a-z])(?:id|ids|pid|uid|mrn|ssn|nr|patients?|persons?|people|subjects?|individuals?|participants?|"
-    r"respondents?|households?|customers?|clients?|users?|members?|students?|pupils?|employees?|workers?)(?:$|[^a-z])|[a-z]Id$|ID$"
+    "(^|_)(id|ids|pid|uid|mrn|ssn)[0-9]*(_|$)|(^|_)(nr|patient|person|subject|individual|participant|respondent|"
+    "household|customer|client|user|member|student|pupil|employee|worker)s?[0-9]*$|people$"
 )
 
 
@@ -352,17 +367,20 @@ def all_columns(data: Any, text: TextFormat | None) -> list[str]:  # noqa: ANN40
         names = list(files.header)
     elif files.format == "parquet":
         names = hide_errors(files.named, lambda: pq.read_schema(files.paths[0]).names)
-    else:
+    elif files.format == "json":
         lines = json_line_batches(files.paths[0], files.text, pa.schema([("line", pa.string())]))
         batch = hide_errors(files.named, lambda: next(lines, None))
         first = json.loads(batch.column(0)[0].as_py() or "null") if batch is not None and batch.num_rows else None
         names = list(first) if isinstance(first, dict) else []
-    return [name for name in names if isinstance(name, str) and names.count(name) == 1]
+    else:
+        names = hide_errors(files.named, lambda: column_names(files))
+    return [name for name in names if isinstance(name, str) and name and names.count(name) == 1]
 
 
 def identifies(name: str) -> bool:
     """Return whether a column looks as if it identified people, by its name."""
-    return (_IDENTIFIERS.search(name) or _IDENTIFIERS.search(name.lower())) is not None
+    words = re.sub("[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return _IDENTIFIERS.search(words.lower()) is not None
 
 
 def _identifiers(found: Sequence[SeenColumn]) -> Iterator[str]:
@@ -370,89 +388,230 @@ def _identifiers(found: Sequence[SeenColumn]) -> Iterator[str]:
     for column in found:
         rows = column.rows - column.nulls
         if column.distinct and rows > column.distinct > 1:
+            each = rows / column.distinct
+            shown = (
+                f"{each:.1f} rows each on average" if each >= 1.05 else f"{rows - column.distinct:,} rows repeat one"
+            )
             yield (
-                f"column {column.name!r} looks like an identifier, and its values repeat: {rows / column.distinct:.1f} "
-                "rows each on average. Without a unit only single rows are protected: declare it with --unit "
-                f"{column.name} (unit={column.name!r}) and --max-cells, or say that rows are units with --unit-is-row "
-                '(unit="row")'
+                f"column {column.name!r} looks like an identifier, and its values repeat: {shown}. Without a unit only "
+                f"single rows are protected: declare it with --unit {shlex.quote(column.name)} (unit={column.name!r}) "
+                'and --max-cells, or say that rows are units with --unit-is-row (unit="row")'
             )
 
 
-# What texts are read as, the first that nearly all of them are.
+def _other_delimiter(files: Files | None) -> str | None:
+    """Return what may be the delimiter of a CSV file whose first line is one field."""
+    is_one = files is not None and files.has_header and len(files.header) == 1
+    return next((mark for mark in ";\t|" if mark in files.header[0]), None) if files is not None and is_one else None
+
+
+def _undeclared(files: Files | None, found: Sequence[SeenColumn]) -> Iterator[str]:
+    """Yield an alarm for each way of writing that values seem to have and that is not declared."""
+    if (mark := _other_delimiter(files)) is not None:
+        typed = "'\\t'" if mark == "\t" else f"'{mark}'"
+        yield f"the first line is one field that contains {typed}: is that the delimiter? Try --delimiter {typed}"
+    ways: dict[tuple[str, str], list[str]] = {}
+    for column in found:
+        marks = {key: value for key, value in column.written.items() if key != "null_values"}
+        flags = " ".join(f"--{key.replace('_', '-')} {shlex.quote(value)}" for key, value in marks.items())
+        kind = "dates" if "date_format" in marks else "numbers"
+        for way in [(flags, kind)] if marks else []:
+            ways.setdefault(way, []).append(column.name)
+        for word in column.written.get("null_values", ()):
+            ways.setdefault((f"--null-values {shlex.quote(word)}", f"{word!r} for missing values"), []).append(
+                column.name
+            )
+    for (flags, held), names in ways.items():
+        more = f" and {len(names) - _FEW:,} more" if len(names) > _FEW else ""
+        hold = (
+            f"columns {', '.join(map(repr, names[:_FEW]))}{more} hold"
+            if len(names) > 1
+            else f"column {names[0]!r} holds"
+        )
+        yield f"declare {flags} if {hold} {held}, as it seems"
+
+
+# What texts are read as, the first that nearly all of them are; of digits it matters only which are 0.
 _READS = {
     "true or false": "true|false",
-    "integers": "[+-]?[0-9]{1,18}",
+    "integers": r"[+-]?[0-9]{1,18}(\.0*)?",
     "numbers": NUMBER,
     "dates": "[0-9]{4}-[0-9]{2}-[0-9]{2}",
     "times": "[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}.*",
 }
 _NEARLY_ALL = 0.95
-# A column of more is no list of levels, nor of many numbers.
-_MOST_LEVELS = 30
+# Words that commonly stand for missing values, and other ways of writing that are tried where none is declared.
+_WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", ".", "-", "?")
+_WAYS: tuple[dict[str, Any], ...] = (
+    {},
+    {"decimal": ","},
+    {"decimal": ",", "thousands": "."},
+    {"thousands": ","},
+    *({"date_format": way} for way in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%d.%m.%y")),
+    *({"date_format": f"{way} %H:%M"} for way in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")),
+)
+# A column of more is no list of levels, nor of many numbers; of more values not every one is tried.
+_MOST_LEVELS, _MOST_TRIED = 30, 1000
 # Ends of drafted ranges, which are no values of the data.
 _ENDS = [digit * 10**power for power in range(13) for digit in (1, 2, 5)]
 
 
-def _see(source: TableSource, name: str) -> SeenColumn:
+def _read_as(values: Mapping[str, int], forms: Counter[str], text: TextValues) -> tuple[int, str, list[str]]:
+    """Return what nearly all texts are, read as declared: in how many rows, and those texts."""
+    written = {"numbers": text.number, **dict.fromkeys(("dates", "times"), text.time)}
+    for kind, pattern in _READS.items():
+        way = written.get(kind)
+        reads = re.compile(way.pattern if way else pattern, re.IGNORECASE).fullmatch
+        fits, left = set(), (1 - _NEARLY_ALL) * forms.total()
+        known = 0
+        for form, rows in forms.most_common():
+            if reads(form):
+                known += rows
+                fits.add(form)
+            elif (left := left - rows) < 0:
+                break
+        if left < 0 or not known:
+            continue
+        found = [value for value in values if value.translate(_DIGITS) in fits]
+        if kind == "integers":
+            found = [value.partition(".")[0] for value in found]
+        elif way is not None:
+            found = list(map(way.of, found))
+        tried = found[:_MOST_TRIED] if kind in ("dates", "times") else []
+        if sum(instant_of_value(one) is None for one in tried) <= (1 - _NEARLY_ALL) * len(tried):
+            return known, "times" if tried and ":" in tried[0] else kind, found
+    return 0, "text", list(values)
+
+
+def _see(source: TableSource, column: Column, labels: Mapping[Any, str], rows: int | None) -> SeenColumn:
     """Return what a column holds, and a draft of its declaration."""
-    numbers = Column(name=name, edges=(-math.inf, math.inf), other=_OTHER, missing=_MISSING)
-    if source.engine.kinds[name] in ("float", "decimal"):
-        inside, others, nulls = _by_code(source, numbers).tolist()
-        values, reads_as, distinct = [], "numbers", None
-    else:
-        table = _aggregated(source, Domain([Column(name=name)]), lambda found: found)
-        values = list(zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True))
-        _, others, nulls = _by_code(source, Column(name=name, levels=(_OTHER * 2,), other=_OTHER, missing=_MISSING))
-        inside, distinct = 0, len(values)
-        fitting = {
-            kind: sum(rows for value, rows in values if re.fullmatch(pattern, value, re.IGNORECASE))
-            for kind, pattern in _READS.items()
-        }
-        reads_as = next((kind for kind in _READS if others and fitting[kind] >= _NEARLY_ALL * others), "text")
-    fits = [value for value, _ in values if re.fullmatch(_READS.get(reads_as, ".*"), value, re.IGNORECASE | re.DOTALL)]
+    name, kind, written = column.name, source.engine.kinds[column.name], {}
+    ends: Any = (-math.inf, date(2000, 1, 1), math.inf) if kind == "datetime" else (-math.inf, math.inf)
+    is_listed = kind not in ("datetime", "decimal")
+    probe = _probe(column, levels=(_OTHER * 2,)) if is_listed else _probe(column, edges=ends)
+    if kind != "text" or rows is None:
+        *inside, others, nulls = _by_code(source, probe).tolist()
+        others += sum(inside)
+    values: dict[str, int] = {}
+    is_declared = True
+    reads_as, distinct = "times" if kind == "datetime" else "numbers", None
+    fits: list[str] = []
+    if is_listed:
+        table = _aggregated(source, Domain([_open(column)]), lambda found: found)
+        # But what is no text, in an encoding that is not the right one.
+        found = list(zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True))
+        if kind == "text" and rows is not None:
+            others = sum(number for _, number in found)
+            nulls = rows - others
+        values = {value: number for value, number in found if value.strip("\0")}
+        is_whole = kind != "float" or sum(values.values()) == others
+        values = values if is_whole else {}
+        distinct = len(values) if is_whole else None
+        words = {word: values[word] for word in _WORDS if kind == "text" and word in values}
+        known = {value: number for value, number in values.items() if value not in words}
+        forms: Counter[str] = Counter()
+        for value, number in known.items():
+            forms[value.translate(_DIGITS)] += number
+        declared = column.text.declared.keys()
+        said = {*declared, *(("decimal", "thousands") if declared & {"decimal", "thousands"} else ())}
+        most = -1
+        for way in [way for way in _WAYS if not way.keys() & said] if kind == "text" else [{}] * is_whole:
+            read = _read_as(known, forms, TextValues(**way).over(column.text))
+            if read[0] > most:
+                (most, reads_as, fits), written = read, dict(way)
+            if most == forms.total():
+                break
+        is_declared, column = not written, column.read_as(TextValues(**written))
+        if words:
+            nulls, others = nulls + sum(words.values()), others - sum(words.values())
+            written["null_values"] = list(words)
     draft: dict[str, Any] = {}
-    if identifies(name):
+    codes = sorted({*labels, *map(int, fits)}) if labels and reads_as == "integers" else sorted(labels)
+    # Few values that many rows have are codes, whatever the name.
+    if identifies(name) and not labels and (distinct is None or distinct > min(_MOST_LEVELS, others / 1000)):
         reads_as += ", an identifier by its name"
+    elif labels and (len(codes) <= max(len(labels), _MOST_LEVELS)):
+        # Labels of a few numbers of many, such as those of missing values, are no list of levels.
+        draft = {"levels": codes}
+        texts = [labels.get(code, str(code)) for code in codes]
+        draft |= {"labels": texts} if len(set(texts)) == len(texts) else {}
     elif reads_as in ("dates", "times") and fits:
         # Only whole years, so that no day of anybody is in it.
-        ends = (min(fits)[:4], f"{int(max(fits)[:4]) + 1:04d}")
-        draft = {"edges": dict(zip(("from", "to"), (date(int(year), 1, 1) for year in ends), strict=True))}
+        years = (min(fits)[:4], f"{int(max(fits)[:4]) + 1:04d}")
+        draft = {"edges": dict(zip(("from", "to"), (date(int(year), 1, 1) for year in years), strict=True))}
         draft["edges"]["every"] = "year"
     elif fits and len(fits) <= min(_MOST_LEVELS, others / 2) and reads_as in ("true or false", "integers", "text"):
         draft = {"levels": sorted(map(int, fits)) if reads_as == "integers" else sorted(fits)}
-        if source.engine.kinds[name] == "boolean":
+        if kind == "boolean":
             draft = {"levels": [False, True]}
     elif reads_as in ("integers", "numbers"):
-        edges = [-math.inf, *(-end for end in reversed(_ENDS)), 0, *_ENDS, math.inf]
-        counts = _by_code(source, Column(name=name, edges=edges, other=_OTHER, missing=_MISSING))[:-2]
-        found = np.flatnonzero(counts)
-        if found.size:
-            low, high = edges[found[0]], edges[found[-1] + 1]
+        edges: list[float] = [-math.inf, *(-end for end in reversed(_ENDS)), 0, *_ENDS, math.inf]
+        if is_listed and fits:
+            numbers = [float(one) for one in fits]
+            bins = [bisect_right(edges, end) - 1 for end in (min(numbers), max(numbers))]
+        else:
+            bins = np.flatnonzero(_by_code(source, _probe(column, edges=edges))[:-2]).tolist()
+        if bins:
+            low, high = edges[bins[0]], edges[bins[-1] + 1]
             draft = {"range": [max(low, -_ENDS[-1]), min(high, _ENDS[-1])]}
     if nulls and "range" not in draft and draft:
         draft["missing"] = "missing"
     return SeenColumn(
         name=name,
-        reads_as=reads_as,
-        rows=int(inside + others + nulls),
+        reads_as=reads_as if is_declared else f"{reads_as}, if so declared",
+        rows=int(others + nulls),
         nulls=int(nulls),
         distinct=distinct,
-        forms=_forms(values),
-        draft=draft,
+        forms=_forms(values.items()),
+        labels=tuple(labels.items()),
+        written=written,
+        draft=draft | (written if draft else {}),
     )
 
 
-def _seen_columns(data: Any, text: TextFormat | None, names: Sequence[str], **opening: Any) -> tuple[SeenColumn, ...]:  # noqa: ANN401
-    """Return what columns hold; those of a type that is not counted are left out."""
-    found = []
+def _seen_columns(data: Any, asked: CheckArguments, names: Sequence[str], **opening: Any) -> tuple[SeenColumn, ...]:  # noqa: ANN401
+    """Return what columns hold."""
+    found: list[SeenColumn] = []
+    if not names:
+        return ()
+    labels = {} if (files := _files(data, asked.text)) is None else value_labels(files)
+    loaded = _loaded(data, files, asked.text, names, **opening)
+    opening, rows = (opening, None) if loaded is data else ({}, loaded.num_rows)
     for name in names:
-        with (
-            suppress(GgdpError),
-            headers_in_errors(),
-            open_source(data, columns=[name], text=text, **opening) as source,
-        ):
-            found.append(_see(source, name))
+        column = (asked.domain[name] if name in asked.domain else Column(name=name)).read_as(asked.values)
+        with headers_in_errors():
+            try:
+                source = open_source(loaded, columns=[name], text=asked.text if loaded is data else None, **opening)
+            except ArgumentError:
+                # Of a type that is not read.
+                continue
+            with source:
+                if source.engine.kinds[name] in _SEEN:
+                    found.append(_see(source, column, labels.get(name, {}), rows))
     return tuple(found)
+
+
+def _files(data: object, text: TextFormat | None) -> Files | None:
+    return find_files(data, text) if isinstance(data, str | os.PathLike) else None
+
+
+def _loaded(data: Any, files: Files | None, text: TextFormat | None, names: Sequence[str], **opening: Any) -> Any:  # noqa: ANN401
+    """Return files as an Arrow table, which would be read once for each column otherwise; large ones as they are."""
+    if files is None or files.format == "parquet" or opening["engine"] == "spark":
+        return data
+    size = sum(os.path.getsize(path) * (8 if path.lower().endswith((".gz", ".zst")) else 1) for path in files.paths)
+    if size > _MOST_LOADED:
+        return data
+    with open_source(data, columns=names, text=text, **opening) as source:
+        query = CountQuery(marginals=(Domain([Column(name=name, levels=(_OTHER * 2,)) for name in names]),))
+        table = hide_errors(source.name, lambda: collect(source.engine.frame(query)))
+    return table.select([safe_name(name) for name in names]).rename_columns(list(names))
+
+
+# Kinds of columns that are described.
+_SEEN = ("text", "integer", "float", "boolean", "object", "date", "decimal", "datetime")
+# Bytes of files that are read into memory.
+_MOST_LOADED = 1 << 30
 
 
 def _toml(value: object) -> str:
@@ -540,14 +699,17 @@ def check_table(
     asks_nothing = by is None and not any(checked_statistics(given.get("statistics", ())))
     with headers_in_errors():
         names = all_columns(data, text)
-    seen = _seen_columns(data, text, names, **opening) if asks_nothing or target is not None else ()
+        files = _files(data, text)
+    is_split = _other_delimiter(files) is None
+    seen = _seen_columns(data, asked, names, **opening) if is_split and (asks_nothing or target is not None) else ()
     if target is not None:
         write_together({Path(target): draft_of(seen).encode()}, overwrite=False)
     is_declared = given.get("unit") is not None or given.get("unit_is_row")
     counted = {name for names in asked.by for name in names}
     suspects = [] if is_declared else [name for name in names if identifies(name) and name not in counted]
-    repeated = seen if asks_nothing else _seen_columns(data, text, suspects, **opening)
-    alarms = list(_identifiers([one for one in repeated if one.name in suspects]))
+    repeated = seen if asks_nothing or not is_split else _seen_columns(data, asked, suspects, **opening)
+    people = [one for one in repeated if one.name in suspects and "identifier" in one.reads_as]
+    alarms = [*_identifiers(people), *_undeclared(files, seen)]
     if asks_nothing:
         return TableCheck(
             rows=max((column.rows for column in seen), default=0),
@@ -562,9 +724,7 @@ def check_table(
     request = _request_of(by, domain, given)
     epsilon = _validate.positive(epsilon=epsilon)
     declared = {column.name: column for marginal in request.domains for column in marginal}
-    read = partial(open_source, columns=request.columns, where=request.filter, text=request.text)
-    opened = partial(read, data, **opening)
-    with headers_in_errors(), opened() as source:
+    with headers_in_errors(), open_source(data, **request.reading, **opening) as source:
         # With the values that statistics are of, so that columns that have no numbers are refused.
         measured = plan_statistics(request).measured if request.statistics else ()
         source.check(CountQuery(marginals=request.domains, measured=measured))
@@ -657,7 +817,7 @@ def _column(source: TableSource, column: Column) -> ColumnCheck:
         unparsable=unparsable,
         distinct_unmatched=distinct,
         most_frequent=tuple((values or [])[:_FEW]),
-        forms=_forms(unread),
+        forms=_forms(unread or ()),
         unseen=tuple(level for level, count in zip(column.levels or (), counts, strict=False) if not count),
         advice=tuple(said for applies, said in advice if applies),
     )
@@ -676,7 +836,7 @@ def _range(source: TableSource, request: TableRequest, column: Column) -> RangeC
         # Truths are numbers here, 0 and 1, though no bin of numbers holds them.
         inside, unparsable = unparsable, 0
     anywhere = Column(name=column.name, edges=(-math.inf, math.inf), other=_OTHER, missing=_MISSING)
-    forms = _forms(_unmatched(source, anywhere, anywhere)) if unparsable else ()
+    forms = _forms(_unmatched(source, anywhere, anywhere) or ()) if unparsable else ()
     measures = [
         measure_of(request, statistic) for statistic in request.each_statistic if statistic.column == column.name
     ]
@@ -712,6 +872,11 @@ def _probe(column: Column, **declared: Any) -> Column:  # noqa: ANN401 - levels 
     return Column(name=column.name, other=_OTHER, missing=_MISSING, **declared, **column.text.declared)
 
 
+def _open(column: Column) -> Column:
+    """Return a column whose levels are not declared, with the nulls of another one."""
+    return Column(name=column.name, null_values=column.text.null_values)
+
+
 def _by_code(source: TableSource, probe: Column) -> NDArray[np.int64]:
     """Return how many rows have each code of a column in which every row has one."""
     (counted,) = source.count(CountQuery(marginals=(Domain([probe]),)))
@@ -742,8 +907,7 @@ def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple
             return str(int(value.partition(".")[0]))
         return value.lower() if column.kind == "boolean" else value
 
-    values_of = Column(name=column.name, null_values=column.text.null_values)
-    table = _aggregated(source, Domain([values_of]), others)
+    table = _aggregated(source, Domain([_open(column)]), others)
     values = zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True)
     known = set(column.texts)
     left = [(value, count) for value, count in values if canonical(value) not in known]
@@ -764,7 +928,7 @@ def _units(
     source: TableSource, unit: str, request: TableRequest, marginals: Sequence[MarginalCheck], rows: int, epsilon: float
 ) -> UnitCheck:
     """Return how many cells units are in, table by table, and what each `max_cells` leaves and costs."""
-    column = Column(name=unit, null_values=request.column(unit).text.null_values)
+    column = _open(request.column(unit))
     whole = _marginal(source, Domain([column]))
     found = []
     # Without columns all rows are one cell.

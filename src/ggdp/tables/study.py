@@ -19,6 +19,7 @@ from ggdp import _validate
 from ggdp._files import MOST_TOML, parsed_toml, read_file, read_json, write_together
 from ggdp._records import checked, frozen
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError
+from ggdp.noise.entropy import takes_rng
 from ggdp.tables.request import EngineName, TableRequest, is_table_name, named_by_lines
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ class Study:
         warn_of(plan)
         return plan
 
+    @takes_rng
     def run(
         self,
         data: Any = None,  # noqa: ANN401 - a path, or any frame that narwhals reads

@@ -24,7 +24,7 @@ from ggdp._records import options, takes, takes_data
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, Message, PrivacyWarning
 from ggdp.ledger.charging import ChargeRequest, PendingCharge, charged_before
-from ggdp.noise.entropy import checked_source
+from ggdp.noise.entropy import checked_source, takes_rng
 from ggdp.privacy import ApproxDP, Guarantee, PureDP
 from ggdp.privacy.guarantees import as_goal
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
@@ -208,6 +208,7 @@ class TablePlan:
         written = () if self.out is None else output_files.targets(self.out, tables, self.names)
         return (*written, *output_files.picture_files(self.plot, tables), *output_files.wide_files(self.wide, tables))
 
+    @takes_rng
     def run(
         self,
         data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
@@ -215,7 +216,7 @@ class TablePlan:
         temp_dir: str | Path | None = None,
         overwrite: bool = False,
         sign: str | os.PathLike[str] | Ed25519PrivateKey | None = None,
-        source: Source | None = None,
+        rng: Source | None = None,
         ledger: Ledger | str | os.PathLike[str] | None = None,
         analyst: str | None = None,
         once: str | None = None,
@@ -224,7 +225,7 @@ class TablePlan:
 
         Parameters
         ----------
-        data, temp_dir, overwrite, sign, source, ledger, analyst, once
+        data, temp_dir, overwrite, sign, rng, ledger, analyst, once
             As in `ggdp.release_table`.
 
         Returns
@@ -240,7 +241,7 @@ class TablePlan:
         >>> release.guarantee == plan.guarantee
         True
         """
-        bits, tables, files = checked_source(source), len(self.request.by), self.files
+        bits, tables, files = checked_source(rng), len(self.request.by), self.files
         key = None if sign is None else signing_key(sign)
         if sign is not None and self.out is None:
             named = str(sign) if isinstance(sign, str | os.PathLike) else "a key"
@@ -258,7 +259,7 @@ class TablePlan:
             output_files.require_pictures(self.plot, output_files.picture_files(self.plot, tables), **given)
         if self.wide is not None:
             output_files.require_free("wide", str(self.wide), output_files.wide_files(self.wide, tables), **given)
-        with PendingCharge(ledger, self, analyst=analyst, source=bits, once=once) as charge:
+        with PendingCharge(ledger, self, analyst=analyst, rng=bits, once=once) as charge:
             release = release_counts(self, data, bits, temp_dir, charge, key)
             found = output_files.files_of(release, written, files[len(written) :])
             output_files.write_files(found, str(self.out or self.plot or self.wide), overwrite=overwrite, key=key)
@@ -276,7 +277,7 @@ class TablePlan:
         """Run the plan, and return the files that it names, by their names, instead of writing them."""
         written = 0 if self.out is None else len(self.request.by) + 1
         bits = checked_source(None)
-        with PendingCharge(ledger, self, analyst=analyst, source=bits) as charge:
+        with PendingCharge(ledger, self, analyst=analyst, rng=bits) as charge:
             release = release_counts(self, data, bits, None, charge)
             assert isinstance(release, TableRelease)
             found = output_files.files_of(release, self.files[:written], self.files[written:])
@@ -577,6 +578,7 @@ def plan_table(by: Any, goal: Any = None, domain: Any = None, **given: Any) -> T
     return plan
 
 
+@takes_rng
 @takes_data(ReleaseArguments, TextOptions)
 def release_table(
     data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads

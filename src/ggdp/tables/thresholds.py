@@ -182,14 +182,14 @@ def sparse_cells(
     total_cells: int,
     noise: CertifiedNoise,
     threshold: int,
-    source: Source | None = None,
+    rng: Source | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the cells whose noisy counts are at least the threshold, in increasing order, and those counts.
 
     `cells` are those that are not empty, distinct and in increasing order. A threshold that shows more than some 10^7
     empty cells on average is refused. Claim: that of the module. Errors do not reveal cells or counts.
     """
-    bits, total = checked_source(source), _check_cells(total_cells)
+    bits, total = checked_source(rng), _check_cells(total_cells)
     threshold = _validate.integer(threshold=threshold, at_least=1)
     with BALLS, working_precision(64):
         few = noise.expected_above(threshold, total) <= _MARGIN * MOST_FALSE_CELLS
@@ -202,7 +202,7 @@ def sparse_cells(
         ranks = distinct_integers(empty, size, bits)
         return ranks + np.searchsorted(cells - np.arange(cells.size), ranks, side="right")
 
-    false, extra = noise.false_cells(threshold, empty=empty, places=places, source=bits)
+    false, extra = noise.false_cells(threshold, empty=empty, places=places, rng=bits)
     noisy = noise.add(counts, bits)
     kept = noisy >= threshold
     shown, values = np.concatenate((cells[kept], false)), np.concatenate((noisy[kept], extra))
@@ -211,7 +211,7 @@ def sparse_cells(
 
 
 def kept_keys(
-    counts: NDArray[np.int64], *, noise: CertifiedNoise, threshold: int, source: Source | None = None
+    counts: NDArray[np.int64], *, noise: CertifiedNoise, threshold: int, rng: Source | None = None
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Return the places of the keys whose noisy counts are at least the threshold, and those counts.
 
@@ -221,7 +221,7 @@ def kept_keys(
     Claim: that of `open_guarantee`, for keys in an order that does not depend on the data beyond the keys that are
     shown; sorting what is shown by its keys gives one.
     """
-    bits = checked_source(source)
+    bits = checked_source(rng)
     threshold = _validate.integer(threshold=threshold, at_least=1)
     noisy = noise.add(counts, bits)
     places = np.flatnonzero((noisy >= threshold) & (counts >= 1))

@@ -194,7 +194,7 @@ class OwnBits(Reporting):
             source = SeededSource(seed=1000 * int(path.name.partition("-")[2]) + part)
             # As executors draw it, in batches of 65,536.
             sizes = [min(1 << 16, size - start) for start in range(0, size, 1 << 16)]
-            yield np.concatenate([law.sample(batch, source=source) for batch in sizes])
+            yield np.concatenate([law.sample(batch, rng=source) for batch in sizes])
 
 
 class KillsExecutor(OwnBits):

@@ -85,7 +85,7 @@ def told(path):
 def seeded(seed, part, size):
     """The noise of a part by the documented rule, drawn on the driver."""
     own = int.from_bytes(hashlib.sha256(b"ggdp part %d of seed %d" % (part, seed)).digest(), "big")
-    return IntegerNoise(order=LAW["order"], scale=LAW["scale"]).sample(size, source=SeededSource(seed=own))
+    return IntegerNoise(order=LAW["order"], scale=LAW["scale"]).sample(size, rng=SeededSource(seed=own))
 
 
 def test_every_cell_has_its_count_and_the_noise_of_its_part(spark, tmp_path):
@@ -97,7 +97,7 @@ def test_every_cell_has_its_count_and_the_noise_of_its_part(spark, tmp_path):
         most_files=4,
         nonnegative=True,
         path=tmp_path / "a %20 [1]*? é.parquet",
-        source=SeededSource(seed=3),
+        rng=SeededSource(seed=3),
     )
     table = rows(written)
     true = np.zeros(1600, dtype=np.int64)
@@ -117,7 +117,7 @@ def test_a_cell_is_drawn_once_and_never_by_looking_at_the_result(spark, tmp_path
     # Fewer than 512 draws at a time take 8 bytes each.
     source = Reporting(reports)
     written = release_cells(
-        frame(spark, {5: 5}), columns=keys(1000), most_files=4, path=tmp_path / "x.parquet", source=source
+        frame(spark, {5: 5}), columns=keys(1000), most_files=4, path=tmp_path / "x.parquet", rng=source
     )
 
     def drawn():
@@ -142,7 +142,7 @@ def test_both_workers_take_part_with_noise_of_their_own(spark, tmp_path, reports
         columns=keys(400),
         most_files=2,
         path=tmp_path / "x.parquet",
-        source=Meets(reports),
+        rng=Meets(reports),
     )
     assert len({report.read_text().split()[1] for report in reports.iterdir()}) == 2
     assert rows(written).num_rows == 400
@@ -165,7 +165,7 @@ def test_a_task_that_fails_after_drawing_leaves_one_committed_draw(spark, tmp_pa
         columns=keys(200_000),
         most_files=2,
         path=tmp_path / "x.parquet",
-        source=kind(reports),
+        rng=kind(reports),
     )
     assert len(kind(reports).attempts(1)) == 2
     assert rows(written)["k0"].to_pylist() == list(range(200_000))
@@ -180,7 +180,7 @@ def lost_and_counted_again(spark, folder, source):
     """Release counts that go through a shuffle before they get to their parts, and return the files."""
     counted = spark.range(0, CELLS, 7).selectExpr("id as cell", "id as count").repartition(4, "cell")
     counted = counted.groupBy("cell").sum("count").withColumnRenamed("sum(count)", "count")
-    return release_cells(counted, columns=keys(CELLS), most_files=PARTS, path=folder / "x.parquet", source=source)
+    return release_cells(counted, columns=keys(CELLS), most_files=PARTS, path=folder / "x.parquet", rng=source)
 
 
 def assert_one_draw(written, source):
@@ -260,7 +260,7 @@ def test_thresholded_cells_are_kept_from_the_threshold_on_and_mixed_with_false_o
         threshold=30,
         false_cells=pa.table({"cell": list(false), "noisy": list(false.values())}),
         path=tmp_path / "x.parquet",
-        source=SeededSource(seed=9),
+        rng=SeededSource(seed=9),
     )
     expected = dict(false)
     for part in range(8):
@@ -317,7 +317,7 @@ def test_cells_that_are_left_out_leave_no_trace_in_the_files(spark, tmp_path):
             most_files=5,
             threshold=400,
             path=tmp_path / f"{place}.parquet",
-            source=Same(),
+            rng=Same(),
         )
         for place, counts in enumerate([released, {**released, 0: 399, 101: 3, 500: 1, 999: 50}])
     ]
@@ -355,7 +355,7 @@ def test_a_failure_leaves_no_files(spark, tmp_path, reports):
             columns=keys(900),
             most_files=3,
             path=tmp_path / "x.parquet",
-            source=AlwaysFails(reports),
+            rng=AlwaysFails(reports),
         )
     assert AlwaysFails(reports).attempts(1)
     assert os.listdir(tmp_path) == ["reports"]
@@ -367,7 +367,7 @@ def test_a_path_that_exists_is_refused_before_any_draw(spark, tmp_path, reports)
     taken[1].write_text("")
     for path in (*taken, "hdfs://host/x.parquet"):
         with pytest.raises(ArgumentError, match="path"):
-            release_cells(frame(spark, {}), columns=keys(9), path=path, source=Reporting(reports))
+            release_cells(frame(spark, {}), columns=keys(9), path=path, rng=Reporting(reports))
     assert not list(reports.iterdir())
     assert sorted(os.listdir(tmp_path)) == ["file.parquet", "folder.parquet", "reports"]
 
@@ -417,7 +417,7 @@ def test_nothing_of_a_table_comes_to_the_driver(spark, tmp_path, monkeypatch, ce
 
 def test_cells_outside_the_domain_are_counted_nowhere(spark, tmp_path):
     counted = frame(spark, {-1: 50, 2: 60, 10: 70, 10**17: 80})
-    written = release_cells(counted, columns=keys(10), path=tmp_path / "x.parquet", source=Same())
+    written = release_cells(counted, columns=keys(10), path=tmp_path / "x.parquet", rng=Same())
     assert rows(written)["count"].to_pylist() == [0, 0, 60, 0, 0, 0, 0, 0, 0, 0]
 
 

@@ -204,7 +204,7 @@ with quiet():
     counted = spark.createDataFrame(pa.table({"cell": [1], "count": [5]}))
 plan = ggdp.plan_table("k", ggdp.PureDP(1.0), {"k": ["a", "b", "c"]})
 try:
-    release_cells(counted, NoiseTask(plan=plan, source=Fails()), "x.parquet")
+    release_cells(counted, NoiseTask(plan=plan, rng=Fails()), "x.parquet")
 except Exception:
     pass
 else:

@@ -97,7 +97,7 @@ def test_executors_write_the_same_of_neighbours_that_differ_below_the_threshold(
             domain=WHOLE,
             false_cells=1,
             out="out.parquet",
-            source=spark_cluster.Same(),
+            rng=spark_cluster.Same(),
         )
         said = capfd.readouterr()
         manifest = json.loads((folder / "out.manifest.json").read_text())

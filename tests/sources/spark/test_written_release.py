@@ -59,8 +59,8 @@ def test_with_the_same_bits_spark_gives_the_release_of_every_engine(name, people
     if "unit" in request:
         table = in_one_cell(PEOPLE)
         people = frame_of(table, spark)
-    here = ggdp.release_table(people if name in CUT else table, **request, source=ggdp.SeededSource(seed=5))
-    there = ggdp.release_table(people, **request, source=ggdp.SeededSource(seed=5))
+    here = ggdp.release_table(people if name in CUT else table, **request, rng=ggdp.SeededSource(seed=5))
+    there = ggdp.release_table(people, **request, rng=ggdp.SeededSource(seed=5))
     for one, other in zip(here.tables, there.tables, strict=True):
         assert one.to_arrow().to_pylist() == other.to_arrow().to_pylist()
         assert one.to_arrow().schema == other.to_arrow().schema
@@ -72,9 +72,9 @@ def test_files_are_read_by_spark_when_it_is_asked_for(tmp_path):
     pyarrow.csv.write_csv(PEOPLE, tmp_path / "people.csv")
     pq.write_table(PEOPLE, tmp_path / "people.parquet")
     request = {"by": ["sex", "age"], "goal": PURE, "domain": DOMAIN}
-    expected = ggdp.release_table(PEOPLE, **request, source=ggdp.SeededSource(seed=3)).to_arrow()
+    expected = ggdp.release_table(PEOPLE, **request, rng=ggdp.SeededSource(seed=3)).to_arrow()
     for name in ("people.csv", "people.parquet"):
-        found = ggdp.release_table(tmp_path / name, **request, engine="spark", source=ggdp.SeededSource(seed=3))
+        found = ggdp.release_table(tmp_path / name, **request, engine="spark", rng=ggdp.SeededSource(seed=3))
         assert found.to_arrow().equals(expected), name
 
 
@@ -92,7 +92,7 @@ def test_a_large_table_is_drawn_once_by_the_executors_and_stays_where_it_is_writ
     reports = tmp_path / "reports"
     reports.mkdir()
     out = tmp_path / "people.parquet"
-    release = ggdp.release_table(people, **LARGE, out=out, source=Reporting(reports))
+    release = ggdp.release_table(people, **LARGE, out=out, rng=Reporting(reports))
     drawn = {file.name: file.read_text() for file in reports.iterdir()}
     assert drawn
     assert release.guarantee is None
@@ -150,7 +150,7 @@ def test_a_large_release_carries_its_guarantee_and_a_manifest_with_the_digests_o
 @pytest.mark.usefixtures("small_driver")
 def test_false_cells_of_a_large_sparse_table_are_empty_distinct_and_as_many_as_their_law_has(people, tmp_path):
     request = LARGE | {"goal": ggdp.PureDP(0.2), "false_cells": 20.0}
-    release = ggdp.release_table(people, **request, out=tmp_path / "people.parquet", source=ggdp.SeededSource(seed=9))
+    release = ggdp.release_table(people, **request, out=tmp_path / "people.parquet", rng=ggdp.SeededSource(seed=9))
     table = release.to_arrow()
     keys = list(zip(*(table[name].to_pylist() for name in LARGE["by"]), strict=True))
     order = {key: place for place, key in enumerate(map(DOMAIN.project(LARGE["by"]).labels, range(24)))}
@@ -215,8 +215,8 @@ def test_columns_of_one_name_but_for_their_case_are_told_apart(spark, sensitive)
     levels = {"name": ["a", "b"], "Name": ["a", "b"]}
     spark.conf.set("spark.sql.caseSensitive", sensitive)
     try:
-        found = ggdp.release_table(twins, ["name", "Name"], PURE, levels, source=Same())
-        units = ggdp.release_table(twins, "Name", PURE, {"Name": ["a", "b"]}, unit="NAME", max_cells=2, source=Same())
+        found = ggdp.release_table(twins, ["name", "Name"], PURE, levels, rng=Same())
+        units = ggdp.release_table(twins, "Name", PURE, {"Name": ["a", "b"]}, unit="NAME", max_cells=2, rng=Same())
     finally:
         spark.conf.unset("spark.sql.caseSensitive")
     assert found.to_numpy().tolist() == [1, 1, 0, 1]
@@ -245,7 +245,7 @@ assert "connect" in type(frame).__module__
 asked = {"by": ["sex", "age"], "goal": ggdp.PureDP(1.0), "domain": {"sex": ["f", "m"], "age": list(range(100))}}
 for more in ({}, {"unit": "who", "max_cells": 300}, {"goal": ggdp.ApproxDP(1.0, 1e-6), "false_cells": 1}):
     released = [
-        ggdp.release_table(data, **{**asked, **more}, source=ggdp.SeededSource(seed=5)).to_arrow()
+        ggdp.release_table(data, **{**asked, **more}, rng=ggdp.SeededSource(seed=5)).to_arrow()
         for data in (frame, table)
     ]
     assert released[0].equals(released[1]), more

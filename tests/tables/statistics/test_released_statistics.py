@@ -41,7 +41,7 @@ PEOPLE = pa.table(
 
 def seeded(**options):
     asked = {"by": ["town"], "goal": GOAL, "domain": DOMAIN, "statistics": STATISTICS}
-    asked |= {"source": ggdp.SeededSource(seed=2)}
+    asked |= {"rng": ggdp.SeededSource(seed=2)}
     return ggdp.release_table(PEOPLE, **asked | options)
 
 
@@ -61,7 +61,7 @@ def test_columns_come_in_the_order_of_the_request_each_with_its_interval():
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("options", [{}, {"unit": "who", "max_cells": 2}, {"neighbours": "replace-one"}])
 def test_values_are_inside_of_intervals_inside_of_ranges_and_null_only_where_nothing_is_known(seed, options):
-    found = seeded(source=ggdp.SeededSource(seed=seed), **options).tables[0].to_arrow().to_pylist()
+    found = seeded(rng=ggdp.SeededSource(seed=seed), **options).tables[0].to_arrow().to_pylist()
     bounds = {name: (0.0, 100.0) for name in NAMES if "age" in name} | {"variance_age": (0.0, 2500.0)}
     for row in found:
         for name, (least, most) in bounds.items():
@@ -85,7 +85,7 @@ def test_intervals_of_many_releases_hold_what_is_true():
     truth["sum_debt"] = sum(min(max(place - 100, -50), 50) for place in range(200))
     missed = 0
     for seed in range(12):
-        row = seeded(source=ggdp.SeededSource(seed=seed), statistics=[*STATISTICS[:1], *STATISTICS[2:]])
+        row = seeded(rng=ggdp.SeededSource(seed=seed), statistics=[*STATISTICS[:1], *STATISTICS[2:]])
         row = row.tables[0].to_arrow().to_pylist()[0]
         missed += sum(not row[f"{name}_lower"] <= true <= row[f"{name}_upper"] for name, true in truth.items())
     assert missed < 10
@@ -123,8 +123,8 @@ def test_noise_from_a_seed_has_no_guarantee():
 
 def test_negative_counts_are_published_as_0_and_statistics_stay():
     for seed in range(2):
-        plain = seeded(source=ggdp.SeededSource(seed=seed)).tables[0].to_arrow()
-        clipped = seeded(source=ggdp.SeededSource(seed=seed), nonnegative=True).tables[0].to_arrow()
+        plain = seeded(rng=ggdp.SeededSource(seed=seed)).tables[0].to_arrow()
+        clipped = seeded(rng=ggdp.SeededSource(seed=seed), nonnegative=True).tables[0].to_arrow()
         assert min(clipped["count"].to_pylist()) >= 0
         assert clipped.select(NAMES).equals(plain.select(NAMES))
 
@@ -139,7 +139,7 @@ def test_files_hold_the_table_with_its_nulls(tmp_path):
             goal=GOAL,
             domain=DOMAIN,
             statistics=STATISTICS,
-            source=ggdp.SeededSource(seed=1),
+            rng=ggdp.SeededSource(seed=1),
             out=tmp_path / name,
             overwrite=True,
         )
@@ -172,7 +172,7 @@ def test_every_engine_releases_the_same_bits():
             goal=GOAL,
             domain=DOMAIN,
             statistics=STATISTICS,
-            source=ggdp.SeededSource(seed=9),
+            rng=ggdp.SeededSource(seed=9),
         )
         table = found.tables[0].to_arrow()
         first = first or table
@@ -228,8 +228,8 @@ def test_neighbours_that_release_the_same_sums_release_the_same_files(
         true.append(sums)
         return add(noise, sums, bits)
 
-    def sample(_, size, *, source=None):
-        del source
+    def sample(_, size, *, rng=None):
+        del rng
         (exact,) = true
         # Quantiles have noise of their own, for their intervals.
         return np.arange(exact.size) * 10**6 - exact if size == exact.size else np.zeros(size, np.int64)
