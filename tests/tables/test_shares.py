@@ -26,7 +26,7 @@ TOTAL = {"neighbours": "replace-one", "total": len(ROWS)}
 
 
 def released(**given):
-    return ggdp.release_table(PEOPLE, **ASKED | given, source=ggdp.SeededSource(seed=8))
+    return ggdp.release_table(PEOPLE, **ASKED | given, rng=ggdp.SeededSource(seed=8))
 
 
 def sums(table, of, values):
@@ -61,7 +61,7 @@ def test_a_percentage_is_of_the_raw_counts_of_its_total(of, given):
 
 
 def test_a_total_that_may_be_nothing_has_no_percentages():
-    empty = ggdp.release_table(PEOPLE.slice(0, 0), **ASKED, source=ggdp.SeededSource(seed=1)).shares("ward")
+    empty = ggdp.release_table(PEOPLE.slice(0, 0), **ASKED, rng=ggdp.SeededSource(seed=1)).shares("ward")
     rows = empty.to_arrow().to_pylist()
     assert any(row["percent"] is None for row in rows)
     for row in rows:

@@ -145,7 +145,7 @@ def test_cells_of_a_sparse_table_have_statistics_also_if_they_are_empty():
     assert isinstance(plan.guarantee, ggdp.PureDP)
     assert plan.guarantee.epsilon <= 3.0
     rows = pa.table({"word": ["w7"] * 400 + ["w9"] * 2, "x": [20.0] * 402})
-    release = plan.run(rows, source=SeededSource(seed=3))
+    release = plan.run(rows, rng=SeededSource(seed=3))
     found = {row["word"]: row for row in release.to_arrow().to_pylist()}
     # Of the cells that hold somebody the small one is left out, and false ones are shown, with no mean.
     assert found["w7"]["mean_x"] == pytest.approx(20.0, abs=2.0)
