@@ -77,16 +77,21 @@ def outcome(data: Any, case: Case, **options: Any) -> Outcome:
     cells = []
     for table, marginal in zip(keyed, query.marginals, strict=True):
         *texts, counts = (column.to_pylist() for column in table.columns)
-        shown = [
-            values if column.kind == "open" else [list(map(_label, column.labels)).index(value) for value in values]
-            for column, values in zip(marginal, texts, strict=True)
-        ]
-        keys = list(zip(*shown, strict=True))
+        keys = keys_of(texts, marginal)
         cells.append(
             dict(zip(keys if marginal.is_open else [_cell(marginal, key) for key in keys], counts, strict=True))
         )
         assert len(cells[-1]) == len(keys), "a key came twice"
     return Outcome(tuple(cells), kept=kept)
+
+
+def keys_of(texts: Sequence[list[str]], marginal: Any) -> list[tuple[Any, ...]]:
+    """Return keys as the reference has them, from their texts: codes, and the texts of open columns."""
+    shown = [
+        values if column.kind == "open" else [list(map(_label, column.labels)).index(value) for value in values]
+        for column, values in zip(marginal, texts, strict=True)
+    ]
+    return list(zip(*shown, strict=True))
 
 
 def _kept(tables: list[pa.Table], marginals: Sequence[Domain]) -> tuple[frozenset[tuple[str, Any]], ...]:

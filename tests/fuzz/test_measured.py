@@ -9,11 +9,10 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
 from tests.cases import examples, one_in
 from tests.fuzz import reference
-from tests.fuzz.neighbours import UnwritableError, pair_of, rows_of, written
+from tests.fuzz.neighbours import UnwritableError, keys_of, pair_of, rows_of, written
 from tests.fuzz.tables import KEY, declared_case, random_case
 from tests.fuzz.test_fuzz import ON_SPARK, first_seed
 from tests.fuzz.writers import FILES, FRAMES, WRITERS
@@ -70,15 +69,18 @@ def measured(data: Any, query: CountQuery, **options: Any) -> Measured:
         return Measured(None, f"{type(failed).__name__}: {failed}", isinstance(failed, GgdpError))
     return Measured(
         tuple(
-            dict(zip(cells_or_keys(at), zip(*(part.tolist() for part in sums), strict=True), strict=True))
-            for at, (sums,) in found
+            dict(
+                zip(
+                    keys_of([column.to_pylist() for column in at.columns], marginal)
+                    if marginal.is_open
+                    else at.tolist(),
+                    zip(*(part.tolist() for part in sums), strict=True),
+                    strict=True,
+                )
+            )
+            for (at, (sums,)), marginal in zip(found, query.marginals, strict=True)
         )
     )
-
-
-def cells_or_keys(at: Any) -> list[Any]:
-    """The cells of a declared marginal, or the keys of an open one, as the reference has them."""
-    return list(zip(*at.to_pydict().values(), strict=True)) if isinstance(at, pa.Table) else at.tolist()
 
 
 def expected(rows: list[dict[str, Any]], query: CountQuery) -> list[dict[Any, tuple[int, ...]]]:

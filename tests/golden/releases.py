@@ -87,6 +87,13 @@ REGIMES = {
     "statistics of all rows": (None, APPROX, {"statistics": [ggdp.Sum("income"), ggdp.Quantile("rent", 0.5)]}),
     "quantiles": (["sex"], PURE, {"statistics": [ggdp.Quantile("income", [0.1, 0.5, 0.9])], "nonnegative": True}),
     "statistics of several tables": ([["sex"], ["age"]], ggdp.PureDP(4.0), {**UNITS, **MEAN}),
+    "statistics of each table": (
+        [["sex"], ["age"], ["ward"]],
+        ggdp.PureDP(4.0),
+        {**UNITS, "statistics": [ALL["statistics"], [], MEAN["statistics"]]},
+    ),
+    "statistics of keys": ([["ward"], ["sex"]], ggdp.ApproxDP(4.0, 1e-5), {**UNITS, **ALL, "domain": OPEN, "order": 1}),
+    "statistics, sparse": (["sex", "age", "ward"], ggdp.PureDP(4.0), {**MEAN, "false_cells": 0.5}),
     "impossible cells": (
         ["sex", "ward"],
         PURE,
@@ -378,9 +385,7 @@ REFUSED = {
     "statistics, probabilistic": {**MEAN, "goal": PROBABILISTIC},
     "statistics of rows": {**MEAN, **UNITS, **ROWS},
     "statistics and total": {**MEAN, "total": 5, "neighbours": "replace-one"},
-    "statistics and false cells": {**MEAN, "false_cells": 0.5},
     "statistics and cut": {**MEAN, **UNITS, "max_cells": 1, "by": ["ward"], "count_cut": 0.1},
-    "statistics of open cells": {**MEAN, "by": ["ward"], "domain": OPEN, "goal": APPROX},
     "statistics, rule without unit": {**MEAN, "per_unit": "sum"},
     "statistics, rule unknown": {**MEAN, **UNITS, "per_unit": "median"},
     "rule alone": {"per_unit": "sum"},

@@ -87,7 +87,7 @@ class SumGroup:
     def steps(self, found: CellSums) -> NDArray[np.int64]:
         """Return the sums of each cell, in steps: an array of as many rows as there are sums."""
         w = self.size
-        if self.measure is None:
+        if self.measure is None or self.kind in ("key", "count"):
             exact = [w * found.units]
         elif self.kind == "sum":
             exact = [w * (found.first + self.measure.values.offset * found.known) // self.largest]
