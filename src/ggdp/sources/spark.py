@@ -40,7 +40,7 @@ import pyarrow.parquet as pq
 from ggdp.errors import ArgumentError, GgdpError, MissingExtraError, install_hint
 from ggdp.sources.codes import text_of_invalid
 from ggdp.sources.counting import SCORE, UNIT, UnitLimits, keep_by_rank
-from ggdp.sources.engine import Dialect, Engine, Frame, as_frame, safe_name
+from ggdp.sources.engine import Dialect, Engine, Frame, Values, as_frame, safe_name
 from ggdp.sources.files import Files, require_columns, require_distinct_folded, require_one_schema
 
 if TYPE_CHECKING:
@@ -230,8 +230,8 @@ class _Spark(Dialect):
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of PySpark
         return {field.name for field in native.schema.fields if field.dataType.typeName() == "void"}
 
-    def list_levels(self, native: Any, levels: Sequence[str], name: str, code: str) -> Any:  # noqa: ANN401 - of PySpark
-        codes = pa.array(range(len(levels)), pa.int64())
+    def list_levels(self, native: Any, levels: Sequence[str], name: str, code: str, values: Values = None) -> Any:  # noqa: ANN401 - of PySpark
+        codes = pa.array(range(len(levels)), pa.int64()) if values is None else pa.array(values, pa.string())
         return native.sparkSession.createDataFrame(pa.table({name: pa.array(levels, pa.string()), code: codes}))
 
     def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:

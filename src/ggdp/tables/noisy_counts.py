@@ -7,7 +7,6 @@ once, here: nothing that is returned or written draws noise when it is looked at
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -63,8 +62,7 @@ def release_counts(
     """
     request = plan.request
     try:
-        read = partial(open_source, columns=request.columns, where=request.filter, text=request.text)
-        source = read(data, engine=plan.engine, temp_dir=temp_dir)
+        source = open_source(data, **request.opening, engine=plan.engine, temp_dir=temp_dir)
     except SourceError:
         charge.commit()
         raise

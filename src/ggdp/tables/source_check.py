@@ -571,8 +571,7 @@ def check_table(
         request = TableRequest(by=by, domain=domain, **given, false_cells=1.0)
     epsilon = _validate.positive(epsilon=epsilon)
     declared = {column.name: column for marginal in request.domains for column in marginal}
-    read = partial(open_source, columns=request.columns, where=request.filter, text=request.text)
-    opened = partial(read, data, **opening)
+    opened = partial(open_source, data, **request.opening, **opening)
     with headers_in_errors(), opened() as source:
         # With the values that statistics are of, so that columns that have no numbers are refused.
         measured = plan_statistics(request).measured if request.statistics else ()
