@@ -39,7 +39,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeAlias, TypeVar, cast
 
 from attrs import evolve, field, fields, frozen, has
 
@@ -66,8 +66,8 @@ _OPERATORS = {"eq": "=", "neq": "<>", "lt": "<", "lte": "<=", "gt": ">", "gte": 
 _ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 ARITHMETIC = tuple(_ARITHMETIC.values())
 _COMPUTES = (*_ARITHMETIC, "neg", "lower", "upper", "trim", "coalesce", "case")
-_KINDS: dict[str, Reading] = {**dict.fromkeys((*ARITHMETIC, *PARTS), "number"), **dict.fromkeys(_COMPUTES[5:8], "text")}
-_NOUNS = {"number": "a number", "text": "a text", "truth": "true or false", "time": "a date", "null": "null", None: ""}
+# What results may be.
+_NOUNS = {"number": "a number", "text": "a text", "truth": "true or false"}
 # More is refused: an engine would take long, or run out of stack.
 _MOST_CHARACTERS, _MOST_READS, _MOST_DEPTH, _MOST_WILDCARDS = 10_000, 200, 30, 10
 # Up to this, an integer is the same number as a float.
@@ -107,6 +107,7 @@ class Operation:
 
     name: str
     parts: tuple[Term, ...]
+    reading: Reading
 
     def __str__(self) -> str:
         if self.name not in ARITHMETIC:
@@ -122,6 +123,7 @@ class Case:
 
     cases: tuple[tuple[Filter, Term], ...]
     otherwise: Term
+    reading: Reading
 
     def __str__(self) -> str:
         cases = " ".join(f"when {holds} then {_said(value)}" for holds, value in self.cases)
@@ -134,6 +136,7 @@ class Truth:
 
     holds: Filter
     fails: Filter
+    reading: ClassVar[Reading] = "truth"
 
     def __str__(self) -> str:
         return str(self.holds)
@@ -145,6 +148,7 @@ class LookedUp:
 
     key: Read
     table: Lookup
+    reading: ClassVar[Reading] = "text"
 
 
 Term: TypeAlias = "Value | Read | Operation | Case | Truth | None"
@@ -163,7 +167,7 @@ class Condition:
     @property
     def reading(self) -> Reading:
         """What both sides are compared as."""
-        return _reading(self.values[0]) if self.values else "null"
+        return reading_of(self.values[0]) if self.values else "null"
 
     def __str__(self) -> str:
         values = ", ".join(map(_said, self.values))
@@ -217,35 +221,24 @@ def read_as(node: Node, text_of: Callable[[str], TextValues]) -> Node:
     return type(node)(*(read_as(part, text_of) for part in _parts(node))) if has(type(node)) else node
 
 
-def kind_of_term(term: Term | LookedUp) -> Reading:
-    """Return what the values of an expression are; "null" of nothing else."""
-    if isinstance(term, LookedUp):
-        return "text"
-    if isinstance(term, Read):
-        return term.reading
-    if isinstance(term, Truth):
-        return "truth"
-    if isinstance(term, Case):
-        kinds = [kind_of_term(value) for _, value in term.cases] + [kind_of_term(term.otherwise)]
-        return next((kind for kind in kinds if kind != "null"), "null")
-    if isinstance(term, Operation):
-        kind = _KINDS.get(term.name)
-        return next(map(kind_of_term, term.parts)) if kind is None else kind
-    return "null" if term is None else _reading(term)
+def reading_of(term: Term | LookedUp) -> Reading:
+    """Return what a value is, or what those of an expression are."""
+    if term is None or isinstance(term, bool):
+        return "null" if term is None else "truth"
+    if isinstance(term, int | float | str):
+        return "text" if isinstance(term, str) else "number"
+    return "time" if isinstance(term, date) else term.reading
 
 
-def outcomes(term: Term | LookedUp) -> list[Any] | None:
+def outcomes(term: Term) -> list[Any] | None:
     """Return the values that an expression may have besides null, if it names them all; else None."""
-    if isinstance(term, Truth):
-        return [False, True]
     if isinstance(term, Operation) and term.name in ("month", "weekday"):
-        first, last = PARTS[term.name]
-        return list(range(first, last + 1))
+        return list(range(1, PARTS[term.name][1] + 1))
+    values: list[Term] = [False, True] if isinstance(term, Truth) else [term]
     if isinstance(term, Case):
-        found = [value for _, value in term.cases] + [term.otherwise]
-        if all(isinstance(value, str | int | None) for value in found):
-            return list(dict.fromkeys(value for value in found if value is not None))
-    return None
+        values = [*(value for _, value in term.cases), term.otherwise]
+    are_named = all(isinstance(value, str | int | None) for value in values)
+    return list(dict.fromkeys(value for value in values if value is not None)) if are_named else None
 
 
 def filter_text(where: object) -> str:
@@ -347,57 +340,52 @@ class _Reader:
             return self.term(node.this, wanted, depth + 1, usual)
         if kind == "column":
             return self._column(node, wanted or usual)
-        if self._part_of(node) is not None:
-            found = self._part(node)
+        if (part := self._part(node)) is not None:
+            found = part
         elif kind in _ARITHMETIC:
-            found = Operation(
-                _ARITHMETIC[kind], tuple(self.term(one, "number", depth + 1) for one in self._chain(node))
-            )
+            parts = tuple(self.term(one, "number", depth + 1) for one in self._chain(node))
+            found = Operation(_ARITHMETIC[kind], parts, "number")
         elif kind == "neg" and not self._is_value(node):
             self._require_only(node, "this")
-            found = Operation("-", (0, self.term(node.this, "number", depth + 1)))
+            found = Operation("-", (0, self.term(node.this, "number", depth + 1)), "number")
         elif kind in ("lower", "upper", "trim"):
             self._require_only(node, "this")
-            found = Operation(kind, (self.term(node.this, "text", depth + 1),))
+            found = Operation(kind, (self.term(node.this, "text", depth + 1),), "text")
         elif kind == "coalesce":
             self._require_only(node, "this", "expressions")
-            found = Operation(kind, self._alike(node, [node.this, *node.expressions], wanted, depth, usual))
+            found = Operation(kind, *self._alike(node, [node.this, *node.expressions], wanted or usual, depth))
         elif kind == "case":
             self._require_only(node, "ifs", "default")
             last = node.args.get("default")
             values = [*(one.args["true"] for one in node.args["ifs"]), *([] if last is None else [last])]
-            terms = self._alike(node, values, wanted, depth, usual)
+            terms, kind = self._alike(node, values, wanted or usual, depth)
             filters = [self.read(one.this, negated=False, depth=depth + 1) for one in node.args["ifs"]]
-            found = Case(tuple(zip(filters, terms, strict=False)), None if last is None else terms[-1])
+            found = Case(tuple(zip(filters, terms, strict=False)), None if last is None else terms[-1], kind)
         elif kind in ("and", "or", "not", "between", "in", "is") or kind in _OPERATORS:
-            filters = [self.read(node, negated=negated, depth=depth) for negated in (False, True)]
-            found = Truth(*filters)
-        elif self._is_value(node):
-            found = self._value(node)
+            found = Truth(*(self.read(node, negated=negated, depth=depth) for negated in (False, True)))
         else:
-            self._refuse(node, self.allowed)
-        if (has := kind_of_term(found)) not in ("number", "text", "truth", wanted):
+            found = self._value(node) if self._is_value(node) else self._refuse(node, self.allowed)
+        if (has := reading_of(found)) not in _NOUNS:
             self._refuse(node, "a result is a number, a text in single quotes, true or false; write dates as text")
         if wanted not in (None, has):
-            self._refuse(node, f"is {_NOUNS[has]}, where {_NOUNS[wanted]} is needed")
+            self._refuse(node, f"is {_NOUNS[has]}, and {_NOUNS.get(str(wanted), wanted)} is needed")
         return found
 
     def _alike(
-        self, node: Expression, nodes: Sequence[Expression], wanted: Reading | None, depth: int, usual: Reading
-    ) -> tuple[Term, ...]:
-        """Return terms of one kind, as which columns among them are read, and nulls."""
-        found: dict[int, Term] = {
-            place: None if one.key == "null" else self.term(one, wanted, depth + 1, usual)
-            for place, one in enumerate(nodes)
-            if one.unnest().key != "column"
-        }
-        kinds = {kind_of_term(one) for one in found.values()} - {"null"}
-        if len(kinds) > 1:
+        self, node: Expression, nodes: Sequence[Expression], usual: Reading, depth: int
+    ) -> tuple[tuple[Term, ...], Reading]:
+        """Return terms of one kind, as which columns among them are read, and nulls; and the kind."""
+        found = [
+            self.term(one, None, depth + 1) if one.unnest().key not in ("column", "null") else None for one in nodes
+        ]
+        if len(kinds := {reading_of(one) for one in found} - {"null"}) > 1:
             self._refuse(node, "has values of several kinds: all must be numbers, or texts, or true and false")
-        kind = wanted or next(iter(kinds), usual)
-        return tuple(
-            found[place] if place in found else self.term(one, kind, depth + 1) for place, one in enumerate(nodes)
+        kind = next(iter(kinds), usual)
+        terms = (
+            self.term(one, kind, depth + 1) if one.unnest().key == "column" else term
+            for one, term in zip(nodes, found, strict=True)
         )
+        return tuple(terms), kind
 
     def _chain(self, node: Expression) -> Iterator[Expression]:
         """Yield the operands of a chain of one operator, which is a tree that leans to the left."""
@@ -411,40 +399,36 @@ class _Reader:
             self._refuse(node, f"must be a column of the data; {self.allowed}")
         return Read(self._characters(node, node.this.name), reading, bool(node.this.args.get("quoted")))
 
-    def _part_of(self, node: Expression) -> str | None:
-        """Return which part of a date a node takes; None if it takes none."""
-        name = node.name.lower() if node.key == "anonymous" else node.key
-        return name if name in PARTS else None
-
-    def _part(self, node: Expression) -> Operation:
-        """Return a part of a date."""
+    def _part(self, node: Expression) -> Operation | None:
+        """Return the part of a date that a node takes; None if it takes none."""
+        part = node.name.lower() if node.key == "anonymous" else node.key
+        if part not in PARTS:
+            return None
         self._require_only(node, "this" if node.key != "anonymous" else "expressions", "this")
-        part, (of, *more) = str(self._part_of(node)), node.expressions or [node.this]
+        of, *more = node.expressions or [node.this]
         if more:
             self._refuse(node, f"{part}() takes one column")
-        return Operation(part, (self._column(of, "time"),))
+        return Operation(part, (self._column(of, "time"),), "number")
 
     def _asked(
         self, node: Expression, operator: str, values: Sequence[Expression], negated: bool, depth: int
     ) -> Condition:
         """Return a condition on the column, the part of one, or what is computed, that a node is about."""
-        about, part = node.this, self._part_of(node.this)
+        about, part = node.this, self._part(node.this)
         read = tuple(map(self._value, values))
-        if len({_reading(value) for value in read}) > 1:
+        if len({reading_of(value) for value in read}) > 1:
             self._refuse(node, "compares with values of several kinds: write a list of one kind, or conditions with or")
-        reading = _reading(read[0]) if read else "null"
-        of: Any
-        if part is not None:
-            of = self._part(about)
-        elif about.unnest().key in _COMPUTES:
+        reading = reading_of(read[0]) if read else "null"
+        of: Any = part
+        if part is None and about.unnest().key in _COMPUTES:
             of = self.term(about, None if reading == "null" else reading, depth + 1)
-        else:
+        elif part is None:
             of = self._column(about, reading)
         for value in read:
             if part is not None:
-                first, last = PARTS[part]
+                first, last = PARTS[part.name]
                 if type(value) is not int or operator == "like" or not first <= value <= last:
-                    self._refuse(node, f"{part}() is compared with whole numbers from {first} to {last}")
+                    self._refuse(node, f"{part.name}() is compared with whole numbers from {first} to {last}")
             elif isinstance(value, bool) and operator not in ("=", "<>", "in"):
                 self._refuse(node, "true and false are compared by = and <> only")
             elif operator == "like" and (not isinstance(value, str) or value.count("%") > _MOST_WILDCARDS):
@@ -523,18 +507,10 @@ def _combined(operator: Literal["and", "or"], parts: Sequence[Filter]) -> Filter
     return Combination(operator, tuple(flat))
 
 
-def _reading(value: Value) -> Reading:
-    if isinstance(value, bool):
-        return "truth"
-    return "number" if isinstance(value, int | float) else "text" if isinstance(value, str) else "time"
-
-
 def _said(value: Term) -> str:
     """Return a value, or what computes one, as it is written."""
-    if value is None:
-        return "null"
     if isinstance(value, date):
         return f"{'timestamp' if isinstance(value, datetime) else 'date'} '{periods.time_text(value)}'"
-    if isinstance(value, bool | int | float):
-        return str(value).lower()
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return "null" if value is None else str(value).lower() if isinstance(value, bool | float) else str(value)

@@ -74,6 +74,10 @@ class Dialect(Protocol):
         found: Any = as_frame(self.list_levels(nw.to_native(frame), levels, name, code, values))
         return frame.join(found, left_on=text, right_on=name, how="left")
 
+    def add_column(self, frame: Frame, name: str, value: nw.Expr) -> Frame:
+        """Return a frame with one more column, of which what mentions it has no copy."""
+        return frame.with_columns(value.alias(name))
+
     def read_kinds(self, data: Any, columns: Sequence[str]) -> tuple[Frame, dict[str, str]]:  # noqa: ANN401
         """Return a frame, with text for types that are text unknown to narwhals, and kinds by its schema."""
         frame, texts = as_frame(data), self.untyped_text(data)

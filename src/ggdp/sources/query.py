@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ggdp import _validate
-from ggdp.domain.filters import LookedUp, kind_of_term, read_columns, reads
+from ggdp.domain.filters import LookedUp, read_columns, reading_of, reads
 from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
 from ggdp.sources.codes import require_countable
 from ggdp.sources.counting import CELL, COUNT, MarginalQuery, UnitLimits, cells, key_names, keys, step_counts
@@ -126,7 +126,7 @@ class TableSource:
 
     def __init__(self, name: str, engine: Engine, where: Filter | None = None, derived: Derived = ()) -> None:
         self.name, self.engine, self.where, self.derived = name, engine, where, derived
-        engine.kinds |= {made: _KINDS[kind_of_term(term)] for made, term in derived}
+        engine.kinds |= {made: _KINDS[reading_of(term)] for made, term in derived}
 
     def __enter__(self) -> TableSource:
         return self

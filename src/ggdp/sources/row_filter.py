@@ -52,7 +52,7 @@ from ggdp.domain.filters import (
     Reading,
     Term,
     Truth,
-    kind_of_term,
+    reading_of,
     reads,
     walk,
 )
@@ -60,6 +60,7 @@ from ggdp.errors import ArgumentError
 from ggdp.sources.codes import (
     canonical_text,
     declared_text,
+    iso_text,
     kind_of,
     text_as_float,
     text_as_instant,
@@ -129,7 +130,7 @@ class Rows:
             self.frame = self.dialect.look_up(self.frame, text, list(table), safe_name(name), list(table.values()))
         else:
             value = self.value(term)
-            self.frame = self.frame.with_columns(value.alias(safe_name(name)))
+            self.frame = self.dialect.add_column(self.frame, safe_name(name), value)
 
     def keep(self, where: Filter) -> None:
         """Leave out the rows for which a filter does not hold."""
@@ -138,7 +139,7 @@ class Rows:
 
     def value(self, term: Term) -> nw.Expr:
         """Return the value of an expression: a finite number, text or a truth; null if it has none."""
-        kind = kind_of_term(term)
+        kind = reading_of(term)
         if isinstance(term, Read) and kind != "number":
             return self._read(term)
         if isinstance(term, Truth):
@@ -166,8 +167,7 @@ class Rows:
         if not isinstance(term, Operation) or term.name == "coalesce":
             return self.value(term)
         if term.name in PARTS:
-            minutes = nw.col(self._instants(term.parts[0], minutes=True))  # type: ignore[arg-type]
-            return _weekday(minutes) if term.name == "weekday" else _calendar(minutes)[term.name]
+            return self._part(term.name, term.parts[0])  # type: ignore[arg-type]
         first, *rest = term.parts
         found = self._number(first)
         for part in rest:
@@ -185,7 +185,7 @@ class Rows:
         """Add a column, and return its internal name."""
         name = f"x{self._added}"
         self._added += 1
-        self.frame = self.frame.with_columns(value.alias(name))
+        self.frame = self.dialect.add_column(self.frame, name, value)
         return name
 
     def _keep(self, key: object, make: Callable[[], nw.Expr]) -> str:
@@ -228,15 +228,21 @@ class Rows:
         truth = nw.when(text == "true").then(nw.lit(value=True))
         return truth.otherwise(nw.when(text == "false").then(nw.lit(value=False)))
 
+    def _part(self, part: str, read: Read) -> nw.Expr:
+        """Return a part of the dates of a column as a number; null where there is no date of the years 1 to 9999."""
+        value, kind, _ = self._values(read)
+        if kind in ("text", "object"):
+            return _part_of_date(part, nw.col(self._instants(read, minutes=True)))
+        if kind != "date":
+            return nw.when(value.is_null() & ~value.is_null()).then(nw.lit(0.0))
+        found = getattr(writable(self.dialect, value, kind).dt, part)().cast(nw.Float64)
+        # On Spark, Sunday is the day before Monday.
+        return nw.when(found > 0.0).then(found).otherwise(7.0 - found) if part == "weekday" else found
+
     def _instants(self, read: Read, *, minutes: bool = False) -> str:
-        """Return the internal name of what a column of text or dates is in microseconds, or minutes, since 1970."""
-
-        def text() -> nw.Expr:
-            value, kind, _ = self._values(read)
-            return canonical_text(writable(self.dialect, value, kind), kind, "text") if kind == "date" else value
-
+        """Return the internal name of what text in a column is in microseconds, or minutes, since 1970."""
         # Text is read as times once, and not again for every edge; in two steps, since the second mentions it often.
-        name = self._keep((read, "text"), text)
+        name = self._keep((read, "text"), lambda: iso_text(self._values(read)[0]))
         return self._keep((read, minutes), lambda: text_as_instant(nw.col(name), minutes=minutes))
 
     def holds(self, where: Filter) -> nw.Expr:
@@ -333,33 +339,29 @@ def _holds(read: nw.Expr, operator: str, values: Sequence[Any]) -> nw.Expr:
     return ~read.is_null() & (among if operator == "in" else ~among)
 
 
-def _days(minutes: nw.Expr) -> nw.Expr:
-    """Return the day of minutes since 1970, in floats that are whole numbers; halves keep quotients from integers."""
-    return ((minutes.cast(nw.Float64) + 0.5) / 1440.0).floor()
+def _part_of_date(part: str, minutes: nw.Expr) -> nw.Expr:
+    """Return the year, the month or the weekday (1 for Monday) of minutes since 1970, in floats that are whole numbers.
 
+    As Neri and Schneider show, with years that begin in March, for the days from 1 March of year 0. Halves keep
+    quotients from whole numbers, so that rounding decides nothing. They are products: on Spark, narwhals mentions what
+    is divided several times, and quotients of quotients take minutes.
+    """
 
-def _weekday(minutes: nw.Expr) -> nw.Expr:
-    """Return the day of the week of minutes since 1970, from 1 for Monday to 7."""
-    # The first day of 1970 was a Thursday.
-    days = _days(minutes) + 3.0
-    return days - ((days + 0.5) / 7.0).floor() * 7.0 + 1.0
+    def quotient(number: nw.Expr, divisor: float) -> nw.Expr:
+        return ((number + 0.5) * (1.0 / divisor)).floor()
 
-
-def _calendar(minutes: nw.Expr) -> dict[str, nw.Expr]:
-    """Return year and month of minutes since 1970, as Hinnant shows: years begin in March, 400 have 146,097 days."""
-    days = _days(minutes) + 719_468.0
-
-    def part(number: nw.Expr, divisor: float) -> nw.Expr:
-        return ((number + 0.5) / divisor).floor()
-
-    era = part(days, 146_097.0)
-    days = days - era * 146_097.0
-    year = part(days - part(days, 1460.0) + part(days, 36_524.0) - part(days, 146_096.0), 365.0)
-    day = days - (year * 365.0 + part(year, 4.0) - part(year, 100.0))
-    month = part(day * 5.0 + 2.0, 153.0)
-    year = year + era * 400.0
-    of_year = {"year": nw.when(month < 10.0).then(year).otherwise(year + 1.0)}
-    return of_year | {"month": nw.when(month < 10.0).then(month + 3.0).otherwise(month - 9.0)}
+    days = quotient(minutes.cast(nw.Float64), 1440.0) + 719_468.0
+    if part == "weekday":
+        # That day was a Wednesday.
+        return days + 2.0 - quotient(days + 2.0, 7.0) * 7.0 + 1.0
+    century = quotient(days * 4.0 + 3.0, 146_097.0)
+    scaled = (quotient(days * 4.0 + 3.0 - century * 146_097.0, 4.0) * 4.0 + 3.0) * 2_939_745.0
+    year = quotient(scaled, 2.0**32)
+    day = quotient(quotient(scaled - year * 2.0**32, 2_939_745.0), 4.0)
+    if part == "year":
+        return century * 100.0 + year + nw.when(day > 305.0).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
+    month = quotient(day * 2141.0 + 197_913.0, 2.0**16)
+    return nw.when(day > 305.0).then(month - 12.0).otherwise(month)
 
 
 def _joined(operator: Literal["and", "or"], parts: Sequence[nw.Expr]) -> nw.Expr:

@@ -234,6 +234,14 @@ class _Spark(Dialect):
         codes = pa.array(range(len(levels)), pa.int64()) if values is None else pa.array(values, pa.string())
         return native.sparkSession.createDataFrame(pa.table({name: pa.array(levels, pa.string()), code: codes}))
 
+    def add_column(self, frame: Frame, name: str, value: nw.Expr) -> Frame:
+        from pyspark.sql import functions as sql
+
+        # Spark moves conditions before the columns that they mention, with a copy of each, and copies of copies take
+        # minutes. It does not so with what it takes for random; this condition always holds.
+        native = nw.to_native(frame.with_columns(value.alias(name)))
+        return as_frame(native.withColumn(name, sql.when(sql.rand(0) < 2, sql.col(name))))
+
     def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
         from pyspark.sql import functions as sql
 
