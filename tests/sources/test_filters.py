@@ -161,3 +161,41 @@ def test_bins_of_python_values_have_statistics():
 def test_a_pattern_matches_whole_texts_in_linear_time():
     assert like_pattern("a.%b_%%c", tries_all_ways=False) == r"(?s)^a\x2e.*b..*c\z"
     assert like_pattern("a%b_%c", tries_all_ways=True) == r"(?s)^a(?>.*?b.).*c\z"
+
+
+# Times with zones: text with a zone after the time, and time stamps of a time zone, of which the instant is compared.
+ZONED = pa.table(
+    {
+        "id": [str(place) for place in range(7)],
+        "s": [
+            *("2024-01-01T00:30+01:00", "2023-12-31T23:30-01:00", "2024-01-01T00:00Z", "2024-01-01 00:00", "x", None),
+            "9999-12-31T23:30-01:00",
+        ],
+        "t": pa.array(
+            [datetime(2023, 12, 31, 23, 30), datetime(2024, 1, 1, 0, 30), datetime(2024, 1, 1), datetime(1970, 1, 1)]
+            + [None, datetime(2024, 6, 30, 12), datetime(2024, 12, 31, 23, 59, 59)],
+            pa.timestamp("us", "Europe/Berlin"),
+        ),
+    }
+)
+KEPT_ZONED = {
+    "s >= date '2024-01-01'": "123",
+    "s = date '2024-01-01'": "23",
+    "s < timestamp '2024-01-01 00:00'": "0",
+    "not s < timestamp '2024-01-01 00:30'": "1",
+    "year(s) = 2023": "0",
+    "month(s) = 1 and weekday(s) = 1": "123",
+    "s is null": "5",
+    "t >= date '2024-01-01'": "1256",
+    "t in (date '2024-01-01', timestamp '2023-12-31 23:30')": "02",
+    "t between timestamp '2023-12-31 23:30' and timestamp '2024-01-01 00:30'": "012",
+    "year(t) = 2024": "1256",
+    "year(t) <> 2024": "03",
+    "t is not null": "012356",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_times_with_zones_are_compared_in_utc(engine):
+    data = ENGINES[engine](ZONED)
+    assert {where: kept(data, where) for where in KEPT_ZONED} == KEPT_ZONED

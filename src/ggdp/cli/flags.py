@@ -215,6 +215,21 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
     declared = {column.name: column.arguments() for column in of_file}
     # What flags may declare again: what a study or a manifest has declared.
     free = {(name, role) for name, said in declared.items() if name not in known for role in said}
+    for flag, example in _DERIVED.items():
+        for text in given.get(flag) or ():
+            name, _, said = (part.strip() for part in text.partition("="))
+            file, _, key = said.rpartition(":")
+            if not name or not said or (flag == "lookup" and not (file and key)):
+                raise ArgumentError(flag, text, f"must be a column, '=' and what it is made of: {example}")
+            old = {role for role in ("expression", "lookup") if declared.get(name, {}).get(role) is not None}
+            if any((name, one) not in free for one in old):
+                raise ArgumentError(flag, text, f"{name!r} is already derived; keep one of the declarations")
+            asked = {"expression": said} if flag == "derive" else {"lookup": file, "key": key}
+            with shown_as_typed(flag, text):
+                # Its values are by default those that it names.
+                Column(name=name, **asked)
+            kept = {role: value for role, value in declared.get(name, {}).items() if role not in old}
+            declared[name] = {"name": name} | kept | asked
     for flag in ("levels", "bins"):
         for text in given[flag] or ():
             name, values = _named(flag, text, by)
@@ -229,8 +244,9 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
                 said = Message("{column!r} is not one of the columns of {by}: {columns}", column=name, columns=columns)
                 raise ArgumentError(flag, text, said)
             known[name] = f"{{{flag}}}"
-            values_in = declared.get(name, {}).get("range")
-            declared[name] = {"name": name, **({} if values_in is None else {"range": values_in})}
+            roles = ("range", "expression", "lookup", "key")
+            kept = {role: value for role, value in declared.get(name, {}).items() if role in roles}
+            declared[name] = {"name": name, **kept}
             if flag == "levels":
                 declared[name]["levels"] = _levels(text, values, kind)
             else:
@@ -389,6 +405,11 @@ def _split(flag: str, text: str, example: str) -> tuple[str, str]:
     return column.strip(), value
 
 
+# The flags of derived columns.
+_DERIVED = {
+    "derive": "COL='age >= 18'",
+    "lookup": "COL=FILE.csv:KEY, KEY being the column of the data whose values are looked up",
+}
 # How the fields of a request are read whose flags do not say it all; in the order in which errors are looked for.
 _READERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "by": _by,

@@ -11,6 +11,9 @@ missing     a level for nulls (and NaN)
 (open)      nothing is declared: the keys are chosen privately, as text
 range       beside these, or alone: ends of a range of numbers and a step, for means and other statistics of the
             column (`ggdp.domain.value_range`)
+expression  the column is derived: an expression of other columns (`ggdp.domain.filters`), or a public look-up of one
+lookup      (`ggdp.domain.lookups`); levels, edges and range are of its values. By default its levels are the values
+            that the expression names, such as those of ``case``, or those of the look-up in the order of its file
 ==========  ==================================================================================================
 
 Without `other` or `missing` such rows are not counted. Whatever a row holds, it has one code or none: that is all
@@ -21,6 +24,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +38,8 @@ from attrs import field, fields, frozen
 
 from ggdp import _validate
 from ggdp.domain import periods
+from ggdp.domain.filters import LookedUp, Read, Term, outcomes, parse_expression
+from ggdp.domain.lookups import Lookup
 from ggdp.domain.text_values import Rewriting, TextValues
 from ggdp.domain.value_range import ValueRange
 from ggdp.errors import ArgumentError
@@ -218,6 +224,12 @@ class Column:
         The public range of the numbers in the column, for statistics. Values outside are clamped to it.
     step : number, optional
         With `range`: the step that values are rounded to (`ggdp.domain.value_range.ValueRange`).
+    expression : str, optional
+        What the column is computed from in each row, such as ``"weight / (height * height)"``.
+    lookup : path, optional
+        A public CSV file that has the value of the column for each `key`.
+    key : str, optional
+        With `lookup`: the column of the data whose values are looked up.
     decimal, thousands, date_format, null_values : optional
         How the text of this column is read, if not as that of others (`ggdp.domain.text_values`).
 
@@ -259,6 +271,8 @@ class Column:
     given_labels: tuple[str, ...] | None = field(repr=False)
     _every: str | None = field(repr=False, eq=False)
     text: TextValues = field(repr=False)
+    expression: str | None
+    lookup: Lookup | None
 
     def __init__(
         self,
@@ -275,6 +289,9 @@ class Column:
         thousands: str | None = None,
         date_format: str | None = None,
         null_values: Sequence[str] | None = None,
+        expression: str | None = None,
+        lookup: object = None,
+        key: str | None = None,
     ) -> None:
         if not isinstance(name, str) or not name:
             raise ArgumentError("name", name, "the name of a column must be text")
@@ -283,6 +300,19 @@ class Column:
         every, named = None, None
         if isinstance(edges, Mapping):
             edges, named, every = periods.expand(f"edges of {name!r}", edges)
+        if expression is not None and lookup is not None:
+            raise ArgumentError(f"domain of {name!r}", "expression and lookup", "declare either of them")
+        if lookup is None and key is not None:
+            raise ArgumentError(f"key of {name!r}", key, 'needs a lookup: lookup = "postcodes.csv"')
+        looked_up = None if lookup is None else Lookup.of(name, key, lookup)
+        if expression is not None:
+            term = parse_expression(f"expression of {name!r}", expression, "text")
+            expression = str(term)
+        if levels is None and edges is None and range is None:
+            if looked_up is not None:
+                levels = list(dict.fromkeys(value for value in looked_up.table.values() if value is not None))
+            elif expression is not None:
+                levels = outcomes(term)
         declared = levels is not None or edges is not None
         if range is None and step is not None:
             raise ArgumentError(f"step of {name!r}", step, "needs a range: range = [0, 100]")
@@ -308,6 +338,8 @@ class Column:
             given_labels=named if labels is None else _check_labels(name, labels, found, ends),
             every=every if labels is None else None,
             text=text,
+            expression=expression,
+            lookup=looked_up,
         )
 
     @cached_property
@@ -373,6 +405,16 @@ class Column:
         return made
 
     @cached_property
+    def term(self) -> Term | LookedUp:
+        """What a derived column is computed from in each row; None if it is a column of the data."""
+        if self.lookup is not None:
+            return LookedUp(Read(self.lookup.key, "text"), self.lookup)
+        if self.expression is None:
+            return None
+        is_number = self.values_in is not None or (self.kind == "bins" and not self.dated)
+        return parse_expression(f"expression of {self.name!r}", self.expression, "number" if is_number else "text")
+
+    @cached_property
     def texts(self) -> tuple[str, ...]:
         """The declared levels as the text that values are compared with, in order."""
         return _texts(self.levels or ())
@@ -418,14 +460,25 @@ class Column:
             "range": self.values_in,
             "other": self.other,
             "missing": self.missing,
+            "expression": self.expression,
+            "lookup": self.lookup,
             **self.text.declared,
         }
+
+    def declaration(self, directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+        """Return what is declared, as people write it, with paths relative to a directory, if one is given."""
+        found = {name: value for name, value in self.arguments().items() if value is not None and name != "name"}
+        if (values_in := found.pop("range", None)) is not None:
+            found |= values_in.to_dict()
+        if (table := found.get("lookup")) is not None:
+            found |= {"lookup": table.path_from(directory), "key": table.key}
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain values, ready for JSON: dates, times and infinite ends as text."""
         found: dict[str, Any] = {}
         for name, value in self.arguments().items():
-            if isinstance(value, ValueRange):
+            if isinstance(value, ValueRange | Lookup):
                 found |= value.to_dict()
             elif name != "name" and value is not None:
                 found[name] = _plain_declaration(value)

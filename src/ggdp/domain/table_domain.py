@@ -35,6 +35,8 @@ from attrs import field, frozen
 from ggdp import _validate
 from ggdp._files import read_toml
 from ggdp.domain.column import Column
+from ggdp.domain.filters import read_columns
+from ggdp.domain.lookups import in_directory_of
 from ggdp.domain.text_values import KEYS
 from ggdp.errors import ArgumentError, ArgumentTypeError
 
@@ -52,7 +54,7 @@ _MOST_STATES = 20_000
 
 # Beyond it cells could not be numbered by 64-bit integers, nor false ones be drawn exactly.
 MOST_CELLS = 10**18
-_KEYS = ("levels", "edges", "labels", "other", "missing", "range", "step", *KEYS)
+_KEYS = ("levels", "edges", "labels", "other", "missing", "range", "step", "expression", "lookup", "key", *KEYS)
 
 
 def require_no_draft(content: Mapping[str, Any], argument: str, name: str) -> None:
@@ -71,7 +73,8 @@ class Domain:
     columns : mapping of str to levels, or sequence of Column
         For each column a list of its levels; a mapping with `levels` or `edges`, and perhaps `labels`,
         `other` and `missing`, and for statistics of the column `range` and `step`; and how its text is read:
-        `decimal`, `thousands`, `date_format` and `null_values`; or a `Column`.
+        `decimal`, `thousands`, `date_format` and `null_values`; for a derived column `expression`, or `lookup` and
+        `key`; or a `Column`.
     impossible : sequence of mapping, optional
         Cells that cannot occur. Each mapping gives a level for some columns, and means every combination of the others.
     possible : sequence of mapping, optional
@@ -114,6 +117,8 @@ class Domain:
         by_name = {column.name: column for column in found}
         if len(by_name) < len(found):
             raise ArgumentError("domain", [column.name for column in found], "declares a column twice")
+        for column in found:
+            _require_order(column, by_name, ())
         patterns = dict.fromkeys([*_check_patterns(found, impossible), *_others(found, possible)])
         self.__attrs_init__(columns=found, patterns=tuple(patterns), by_name=by_name)
 
@@ -123,7 +128,8 @@ class Domain:
 
         It has a section ``[columns.NAME]`` for each column, with `levels` or `edges`, and perhaps `labels`, `other` and
         `missing`; for statistics with ``range = [low, high]`` and perhaps `step`. `decimal`, `thousands`, `date_format`
-        and `null_values` say how its text is read. A section ``[[impossible]]`` gives levels that cannot occur
+        and `null_values` say how its text is read. A derived column has an `expression`, or a `lookup`, a file in the
+        directory of this one, and a `key`. A section ``[[impossible]]`` gives levels that cannot occur
         together.
 
         Parameters
@@ -149,7 +155,7 @@ class Domain:
         for name, declared in columns.items():
             if not isinstance(declared, dict):
                 raise ArgumentError("domain", str(path), f"column {name!r} needs a section [columns.{name}] of its own")
-        return cls(columns, content.get("impossible", ()))
+        return cls(in_directory_of(str(path), columns), content.get("impossible", ()))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -333,6 +339,16 @@ class Domain:
         return f"Domain of {cells}: {' x '.join(columns)}"
 
 
+def _require_order(column: Column, by_name: Mapping[str, Column], before: tuple[str, ...]) -> None:
+    """Raise if a column is derived from itself, perhaps by way of others."""
+    if column.name in before:
+        argument, way = f"expression of {column.name!r}", " -> ".join((*before, column.name))
+        raise ArgumentError(argument, column.expression, f"is computed from itself ({way}); give one another name")
+    for name in read_columns(column.term) if column.term is not None else ():
+        if name in by_name:
+            _require_order(by_name[name], by_name, (*before, column.name))
+
+
 def _others(columns: tuple[Column, ...], possible: object) -> tuple[Pattern, ...]:
     """Return the combinations of levels of the columns in `possible` that are not listed there."""
     try:
@@ -390,6 +406,6 @@ def _column(name: object, declared: Any) -> Column:  # noqa: ANN401 - whatever w
         raise ArgumentError(f"domain of {name!r}", unknown[0], f"is not known; {meant}known are {', '.join(_KEYS)}")
     if "levels" in declared and "edges" in declared:
         raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have either levels or edges")
-    if not {"levels", "edges", "range", *KEYS} & set(declared):
+    if not {"levels", "edges", "range", "expression", "lookup", *KEYS} & set(declared):
         raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have either levels or edges, or a range")
     return Column(name=name, **declared)

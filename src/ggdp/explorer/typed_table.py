@@ -198,9 +198,7 @@ def _domain(domain: Domain) -> str:
     """Return a domain as the mapping that a person would write."""
     columns = []
     for column in domain:
-        asked = {name: value for name, value in column.arguments().items() if value is not None and name != "name"}
-        if (declared := asked.pop("range", None)) is not None:
-            asked |= declared.to_dict()
+        asked = column.declaration()
         plain = asked["levels"] if list(asked) == ["levels"] else asked
         columns.append(f"        {column.name!r}: {_literal(plain)},")
     found = "\n".join(["{", *columns, "    }"]) if columns else "{}"

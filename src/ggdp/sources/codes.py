@@ -171,7 +171,7 @@ def declared_text(text: nw.Expr, nulls: Sequence[str], rewriting: Rewriting | No
 
 def read_text(text: nw.Expr, column: Column) -> nw.Expr:
     """Return text, as it is declared to be read, as what bins compare: numbers or times."""
-    return text_as_instant(text.cast(nw.String)) if column.dated else text_as_float(text)
+    return text_as_instant(iso_text(text.cast(nw.String))) if column.dated else text_as_float(text)
 
 
 def unit_value(value: nw.Expr, kind: str) -> nw.Expr:
@@ -336,15 +336,21 @@ def _literal(microseconds: int, dtype: nw.dtypes.DType, dialect: Dialect) -> nw.
     return dialect.date_literal(time.date()) if isinstance(dtype, nw.Date) else dialect.time_literal(time, dtype)
 
 
-def text_as_instant(text: nw.Expr, *, minutes: bool = False) -> nw.Expr:
-    """Return ISO 8601 text as microseconds, or whole minutes, since 1970 in UTC; null if it is no time.
+def iso_text(text: nw.Expr) -> nw.Expr:
+    """Return text that is a time of ISO 8601; null for other text."""
+    return nw.when(text.str.contains(rf"^{periods.ISO}\z")).then(text)
+
+
+def text_as_instant(time: nw.Expr, *, minutes: bool = False) -> nw.Expr:
+    """Return ISO 8601 text (`iso_text`) as microseconds, or whole minutes, since 1970 in UTC; null if out of range.
+
+    The text is mentioned a hundred times, so it should be a column.
 
     Claim. It is `periods.instant_of_value` of each text. Texts that match have digits wherever a number is cast from,
     others are null there. With March as month 0 a year before it counts as the last one, and day d of month k of year y
     has the number 365 y + floor(y / 4) - floor(y / 100) + floor(y / 400) + floor((153 k + 2) / 5) + d - 1, as
     Hinnant shows. Halves are added before a division, so that no quotient is near an integer and rounding decides none.
     """
-    time = nw.when(text.str.contains(rf"^{periods.ISO}\z")).then(text)
 
     def number(digits: nw.Expr, start: int, length: int) -> nw.Expr:
         return digits.str.slice(start, length).cast(nw.Int64)

@@ -28,7 +28,7 @@ from ggdp.domain.periods import instant, instant_of_value
 from ggdp.errors import ArgumentError
 from ggdp.sources.codes import NOWHERE, NUMBER, text_of_invalid
 from ggdp.sources.counting import SCORE, UNIT, UnitLimits, keep_by_rank, keep_in_memory
-from ggdp.sources.engine import Dialect, Engine, Frame, as_frame, replace_invalid_text, safe_name
+from ggdp.sources.engine import Dialect, Engine, Frame, Values, as_frame, replace_invalid_text, safe_name
 from ggdp.sources.files import require_columns
 from ggdp.sources.measures import number_name
 
@@ -43,11 +43,12 @@ class _Arrow(Dialect):
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - an Arrow table
         return {field.name for field in native.schema if pa.types.is_null(field.type)}
 
-    def look_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
+    def look_up(self, frame: Frame, text: str, levels: Sequence[str], code: str, values: Values = None) -> Frame:
         # A join of Arrow tables takes several times as long as all else that is done with few groups.
         table = nw.to_native(frame)
         places = pc.index_in(table[text], value_set=pa.array(levels, table[text].type))
-        return as_frame(table.append_column(code, pc.cast(places, pa.int64())))
+        found = pc.cast(places, pa.int64()) if values is None else pc.take(pa.array(values, pa.string()), places)
+        return as_frame(table.append_column(code, found))
 
     def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
         return keep_in_memory(pairs, cell, limits)
@@ -81,10 +82,10 @@ class ArrowTable(Engine):
                 # Arrow refuses to round integers to floats unless it is told to, by an error that values decide.
                 numbers = pc.cast(table[safe_name(name)], pa.float64(), safe=False)
                 table = table.append_column(number_name(name), numbers)
-        for read, condition in query.readings.items():
-            if condition.reading == "number" and self.kinds[condition.column] == "integer":
-                numbers = pc.cast(table[safe_name(condition.column)], pa.float64(), safe=False)
-                table = table.append_column(read, numbers)
+        for name, read in query.readings.items():
+            if read.reading == "number" and self.kinds[read.column] == "integer":
+                numbers = pc.cast(table[safe_name(read.column)], pa.float64(), safe=False)
+                table = table.append_column(name, numbers)
         return as_frame(table)
 
 
@@ -122,13 +123,10 @@ class PandasFrame(Engine):
                 text = next(one.measure.text for one in query.measured if one.measure.column == name)
                 floats = _read_each(self._data[name], _float, pa.float64(), text.nulls, text.number)
                 frame = with_column(frame, number_name(name), floats)
-        for read, condition in query.readings.items():
-            if _is_read_each(self._data[condition.column]):
-                rewriting = condition.rewriting
-                values = _read_each(
-                    self._data[condition.column], *_READ[condition.reading], condition.text.nulls, rewriting
-                )
-                frame = with_column(frame, read, values)
+        for name, read in query.readings.items():
+            if _is_read_each(series := self._data[read.column]):
+                values = _read_each(series, *_READ[read.reading], read.text.nulls, read.rewriting)
+                frame = with_column(frame, name, values)
         return frame
 
 
@@ -289,10 +287,12 @@ class _Polars(Dialect):
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of polars
         return {name for name, kind in native.collect_schema().items() if str(kind) == "Null"}
 
-    def list_levels(self, native: Any, levels: Sequence[str], name: str, code: str) -> Any:  # noqa: ANN401 - of polars
+    def list_levels(self, native: Any, levels: Sequence[str], name: str, code: str, values: Values = None) -> Any:  # noqa: ANN401 - of polars
         import polars as pl
 
-        found = pl.DataFrame({name: list(levels), code: range(len(levels))}, {name: pl.String, code: pl.Int64})
+        kind = pl.Int64 if values is None else pl.String
+        codes = range(len(levels)) if values is None else values
+        found = pl.DataFrame({name: list(levels), code: codes}, {name: pl.String, code: kind})
         return found if isinstance(native, pl.DataFrame) else found.lazy()
 
     def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:

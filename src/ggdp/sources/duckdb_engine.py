@@ -45,7 +45,7 @@ from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
 from ggdp.sources.codes import text_of_invalid
 from ggdp.sources.counting import UNIT, MarginalQuery, UnitLimits
 from ggdp.sources.dataframes import ARROW
-from ggdp.sources.engine import Dialect, Engine, Frame, as_frame, replace_invalid_text, safe_name
+from ggdp.sources.engine import Dialect, Engine, Frame, Values, as_frame, replace_invalid_text, safe_name
 from ggdp.sources.files import Files, require_columns, require_distinct_folded, require_one_schema
 from ggdp.sources.parquet_dictionaries import count_cells
 from ggdp.sources.text_files import Irregular, json_line_batches, record_batches, valid_text
@@ -302,6 +302,16 @@ def sql_text(text: str) -> str:
     return "'" + text.replace("'", "''").replace("\0", "' || chr(0) || '") + "'"
 
 
+def _sql_list(texts: Sequence[str]) -> str:
+    """Return a list of texts; rows of VALUES are slow to parse, and one literal is not."""
+    text, marks = "".join(texts), map(chr, (31, 30, 29, 28, *range(0xE000, 0xE100)))
+    # Split by a character that no text holds.
+    separator = next((mark for mark in marks if mark not in text), None)
+    if separator is None or "\0" in text:
+        return f"[{', '.join(map(sql_text, texts))}]"
+    return f"string_split({sql_text(separator.join(texts))}, {sql_text(separator)})"
+
+
 class _Duckdb(Dialect):
     wide_sums = True
 
@@ -309,16 +319,12 @@ class _Duckdb(Dialect):
         types = zip(native.columns, map(str, native.types), strict=True)
         return {name for name, kind in types if kind in ("UUID", '"NULL"', "NULL")}
 
-    def list_levels(self, native: Any, levels: Sequence[str], name: str, code: str) -> Any:  # noqa: ANN401 - a relation
-        # One literal, since rows of VALUES are slow to parse, split by a character that no level holds.
-        text, marks = "".join(levels), map(chr, (31, 30, 29, 28, *range(0xE000, 0xE100)))
-        separator = next((mark for mark in marks if mark not in text), None)
-        if separator is None or "\0" in text:
-            listed = f"[{', '.join(map(sql_text, levels))}]"
-        else:
-            listed = f"string_split({sql_text(separator.join(levels))}, {sql_text(separator)})"
-        numbered = f"SELECT unnest(l) AS {name}, generate_subscripts(l, 1) - 1 AS {code} FROM (SELECT {listed} AS l)"
-        return native.query("ggdp_unused", numbered)
+    def list_levels(self, native: Any, levels: Sequence[str], name: str, code: str, values: Values = None) -> Any:  # noqa: ANN401 - a relation
+        codes, found = "generate_subscripts(l, 1) - 1", f"{_sql_list(levels)} AS l"
+        if values is not None:
+            codes, found = "nullif(unnest(v), '')", f"{found}, {_sql_list([value or '' for value in values])} AS v"
+        query = f"SELECT unnest(l) AS {name}, {codes} AS {code} FROM (SELECT {found})"
+        return native.query("ggdp_unused", query)
 
     def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
         schema = pairs.collect_schema()

@@ -58,18 +58,25 @@ class Dialect(Protocol):
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of the library
         """Return the columns that are text although narwhals does not know their type: UUIDs, untyped nulls."""
 
-    def list_levels(self, native: Any, levels: Sequence[str], name: str, code: str) -> Any:  # noqa: ANN401, ARG002
-        """Return levels and their positions as a frame to join another one with; None if `look_up` needs none."""
+    def list_levels(self, native: Any, levels: Sequence[str], name: str, code: str, values: Values = None) -> Any:  # noqa: ANN401, ARG002
+        """Return levels and their positions, or values, as a frame to join with; None if `look_up` needs none."""
         return None
 
     def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
         """Return those of distinct pairs of unit and cell that are counted, with all columns (`counting`)."""
 
-    def look_up(self, frame: Frame, text: str, levels: Sequence[str], code: str) -> Frame:
-        """Return a frame with the position of each text among the levels; null for a text that is not a level."""
+    def look_up(self, frame: Frame, text: str, levels: Sequence[str], code: str, values: Values = None) -> Frame:
+        """Return a frame with the position of each text among the levels, or its value; null if it is not a level.
+
+        Levels differ from one another, so that each row stays one row.
+        """
         name = f"{text}_level"
-        found: Any = as_frame(self.list_levels(nw.to_native(frame), levels, name, code))
+        found: Any = as_frame(self.list_levels(nw.to_native(frame), levels, name, code, values))
         return frame.join(found, left_on=text, right_on=name, how="left")
+
+    def add_column(self, frame: Frame, name: str, value: nw.Expr) -> Frame:
+        """Return a frame with one more column, of which what mentions it has no copy."""
+        return frame.with_columns(value.alias(name))
 
     def read_kinds(self, data: Any, columns: Sequence[str]) -> tuple[Frame, dict[str, str]]:  # noqa: ANN401
         """Return a frame, with text for types that are text unknown to narwhals, and kinds by its schema."""
@@ -133,6 +140,8 @@ class Engine(Protocol):
         return
 
 
+# What stands beside each level, in place of its position.
+Values: TypeAlias = "Sequence[str | None] | None"
 Frame: TypeAlias = nw.DataFrame[Any] | nw.LazyFrame[Any]
 Answer = TypeVar("Answer")
 

@@ -54,7 +54,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ggdp.domain.column import are_numbers
-from ggdp.domain.filters import conditions
+from ggdp.domain.filters import Condition, Read, walk
 from ggdp.errors import ArgumentError, Message, MissingExtraError, install_hint
 from ggdp.sources.dataframes import ARROW, ArrowTable, with_column
 from ggdp.sources.engine import Engine, Frame
@@ -125,13 +125,14 @@ class ProgramFiles(Engine):
 
     def frame(self, query: CountQuery) -> Frame:
         """Return the columns of the files as a frame of Arrow."""
-        # All conditions that compare a column with text compare the same.
+        # A column that a condition compares with words is read by its labels wherever it is read as text.
         compared = {
-            reading_name(one.column, one.reading): one
-            for one in (conditions(query.where) if query.where is not None else ())
-            if one.column in self._numbers and one.reading == "text" and not are_numbers(map(str, one.values))
+            reading_name(one.of.column, "text"): one.of.column
+            for one in walk((query.where, *dict(query.derived).values()))
+            if isinstance(one, Condition) and isinstance(one.of, Read) and one.of.column in self._numbers
+            if one.reading == "text" and not are_numbers(map(str, one.values))
         }
-        labels = list(dict.fromkeys([*self._labelled, *(one.column for one in compared.values())]))
+        labels = list(dict.fromkeys([*self._labelled, *compared.values()]))
         if self._table is None:
             # The labels that are needed follow from the filter, which is that of every query.
             read = partial(_read, files=self._files, columns=self._columns, labelled=labels, rows=self._rows)

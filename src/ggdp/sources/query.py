@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ggdp import _validate
-from ggdp.domain.filters import conditions, filtered_columns
+from ggdp.domain.filters import LookedUp, read_columns, reading_of, reads
 from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
 from ggdp.sources.codes import require_countable
 from ggdp.sources.counting import CELL, COUNT, MarginalQuery, UnitLimits, cells, key_names, keys, step_counts
@@ -32,16 +32,18 @@ from ggdp.sources.duckdb_engine import DuckdbFiles, DuckdbRelation, IbisTable, c
 from ggdp.sources.engine import Answer, Engine, Frame, collect, hide_errors
 from ggdp.sources.files import TEXTS, find_files
 from ggdp.sources.measures import CellSums, SummedMeasure, integers, known_name
-from ggdp.sources.row_filter import filtered, reading_name, require_readable
+from ggdp.sources.row_filter import Rows, reading_name, require_readable
 from ggdp.sources.spark import SparkFiles, SparkFrame
 
 if TYPE_CHECKING:
     from ggdp.domain.column import Column
-    from ggdp.domain.filters import Condition, Filter
+    from ggdp.domain.filters import Derived, Filter, Read
     from ggdp.domain.table_domain import Domain
     from ggdp.sources.text_files import TextFormat
 
 
+# What the values of an expression are, as a kind of column.
+_KINDS = {"number": "float", "text": "text", "truth": "boolean"}
 # The engines of frames, by what narwhals calls their libraries, and of files, by their own names.
 _FRAMES: dict[str, type[Engine]] = {
     "pandas": PandasFrame,
@@ -67,6 +69,7 @@ class CountQuery:
     measured: tuple[SummedMeasure, ...] = ()  # what is added up of the values of columns, for statistics
     numbers: tuple[int, ...] = ()  # of the marginals, where these are some of a request's; by default from 0 on
     where: Filter | None = None  # which rows are counted; set by the source, which may have a filter
+    derived: Derived = ()  # what is computed of each row; set by the source as well
     # With a unit, a secret for the choice of its cells: from the operating system, new for every release.
     key: bytes = field(default=b"", repr=False)
 
@@ -84,31 +87,35 @@ class CountQuery:
 
     @property
     def measured_columns(self) -> list[str]:
-        """The columns that are measured, each once."""
-        return list(dict.fromkeys(summed.measure.column for summed in self.measured))
+        """The columns of the data that are measured, each once."""
+        made = dict(self.derived)
+        return [name for name in dict.fromkeys(one.measure.column for one in self.measured) if name not in made]
 
     @property
-    def readings(self) -> dict[str, Condition]:
-        """What the filter reads: a condition for each, by the internal names of what was read of Python values."""
-        asked = () if self.where is None else conditions(self.where)
-        return {reading_name(one.column, one.reading): one for one in asked}
+    def readings(self) -> dict[str, Read]:
+        """What is read of columns of the data, by the internal names of what was read of Python values."""
+        made = dict(self.derived)
+        asked = reads((self.where, *made.values()))
+        return {reading_name(one.column, one.reading): one for one in asked if one.column not in made}
 
     def declared_columns(self, opened: Iterable[str] = ()) -> dict[str, Column | None]:
-        """Return the declarations of all columns; None for the unit, and for those only measured or filtered by.
+        """Return the declarations of all columns; None for the unit, and for those only measured, or read by filters.
 
         A query that names no column counts rows: it takes the first one that the source was opened with, if any.
         """
-        declared: dict[str, Column | None] = dict.fromkeys([*filtered_columns(self.where), *self.measured_columns])
+        read = (one.column for one in self.readings.values())
+        declared: dict[str, Column | None] = dict.fromkeys([*read, *self.measured_columns])
         declared |= {column.name: column for marginal in self.marginals for column in marginal}
         if self.unit is not None:
             declared[self.unit] = None
-        return declared or dict.fromkeys(islice(opened, 1))
+        made = dict(self.derived)
+        return {name: one for name, one in declared.items() if name not in made} or dict.fromkeys(islice(opened, 1))
 
     def require_one_declaration(self, kinds: Mapping[str, str]) -> None:
         """Refuse columns of text that marginals declare in different ways: their values are read once for all."""
         declared = self.declared_columns()
         for column in (column for marginal in self.marginals for column in marginal):
-            if declared[column.name] != column and kinds[column.name] in ("text", "object"):
+            if declared.get(column.name, column) != column and kinds[column.name] in ("text", "object"):
                 what = "is declared in two ways: request these tables separately"
                 raise ArgumentError("marginals", column.name, what)
 
@@ -123,8 +130,9 @@ class Counted(NamedTuple):
 class TableSource:
     """A table that its engine can count, named as in errors: a path, or the type of a frame. A context manager."""
 
-    def __init__(self, name: str, engine: Engine, where: Filter | None = None) -> None:
-        self.name, self.engine, self.where = name, engine, where
+    def __init__(self, name: str, engine: Engine, where: Filter | None = None, derived: Derived = ()) -> None:
+        self.name, self.engine, self.where, self.derived = name, engine, where, derived
+        engine.kinds |= {made: _KINDS[reading_of(term)] for made, term in derived}
 
     def __enter__(self) -> TableSource:
         return self
@@ -135,13 +143,16 @@ class TableSource:
     def check(self, query: CountQuery) -> None:
         """Raise if a query does not match the schema; no row is read."""
         kinds = self.engine.kinds
+        made = dict(self.derived)
+        for name, term in self.derived:
+            require_readable(term, kinds, f"expression of {name!r}")
         if self.where is not None:
-            require_readable(self.where, kinds)
+            require_readable(self.where, kinds, "where")
         for column in dict.fromkeys(column for marginal in query.marginals for column in marginal):
             if column.name not in kinds:
                 raise ArgumentError("column", column.name, "is not among those that the source was opened with")
             require_countable(column, kinds)
-            if self.engine.empty_is_null and "" in column.texts:
+            if self.engine.empty_is_null and "" in column.texts and column.name not in made:
                 what = "an empty field of a CSV file is a null: declare missing instead"
                 raise ArgumentError(f"levels of {column.name!r}", "", what)
         for name in query.measured_columns:
@@ -220,22 +231,25 @@ class TableSource:
     def _ask(self, query: CountQuery, ask: Callable[[MarginalQuery], Answer]) -> list[Answer]:
         """Return what `ask` returns for the query of each marginal."""
         self.check(query)
-        query = replace(query, where=self.where)
+        query = replace(query, where=self.where, derived=self.derived)
 
         def work() -> list[Answer]:
             with self.engine.working():
                 frame, limits, found = self.engine.frame(query), None, []
+                rows = Rows(frame, self.engine.kinds, self.engine.dialect)
+                for made, term in self.derived:
+                    rows.derive(made, term)
                 if self.where is not None:
                     # Before rows are grouped, and cells of units chosen.
-                    frame = filtered(self.where, frame, self.engine.kinds, self.engine.dialect)
+                    rows.keep(self.where)
                 numbers = query.numbers or range(len(query.marginals))
                 for place, marginal in zip(numbers, query.marginals, strict=True):
                     if query.unit is not None:
                         secret = int.from_bytes(hashlib.sha256(f"{query.key.hex()}:{place}".encode()).digest()[:8])
                         most = query.max_cells, query.max_rows_per_cell
                         limits = UnitLimits(query.unit, most[0], secret, most[1], query.unit_nulls)
-                    one = MarginalQuery(self.engine, frame, marginal, limits, query.measured)
-                    found.append(ask(one._replace(is_filtered=self.where is not None)))
+                    one = MarginalQuery(self.engine, rows.frame, marginal, limits, query.measured)
+                    found.append(ask(one._replace(is_filtered=rows.frame is not frame)))
                 return found
 
         return hide_errors(self.name, work)
@@ -250,15 +264,23 @@ def open_source(
     temp_dir: str | os.PathLike[str] | None = None,
     where: Filter | None = None,
     labelled: Collection[str] = (),
+    derived: Derived = (),
 ) -> TableSource:
     """Return a source of data with some of its columns, and only those rows that a filter keeps; no row is read.
 
     Data are a path or a pattern of files (CSV, TSV, JSON lines, Parquet), which DuckDB or Spark reads, or a frame,
     which its own engine counts. `text` says how text files are read, and `labelled` which columns of numbers by their
     value labels, in files with such labels. Where DuckDB counts, rows that do not fit in memory are written to
-    `temp_dir`, else to the directory that GGDP_TEMP_DIR names, else nowhere.
+    `temp_dir`, else to the directory that GGDP_TEMP_DIR names, else nowhere. A `derived` column is computed in each
+    row; a column of the data that has its name is not read.
     """
-    wanted = tuple(dict.fromkeys([*columns, *filtered_columns(where)]))
+    made = dict(derived)
+    read = {column: name for name, term in reversed(derived) for column in read_columns(term)}
+    wanted = tuple(name for name in dict.fromkeys([*columns, *read_columns(where), *read]) if name not in made)
+    for term in made.values():
+        if isinstance(term, LookedUp):
+            # Before anything is charged.
+            term.table.table  # noqa: B018 - raises if its file is not there
     if engine is not None:
         _validate.choice(engine=engine, among=tuple(_FILES))
     directory = choose_directory(temp_dir)
@@ -288,12 +310,13 @@ def open_source(
         if text is not None:
             raise ArgumentError("data", name, "is a frame; encoding, delimiter and the like apply to text files")
     try:
-        return hide_errors(name, lambda: TableSource(name, opened(name, data, wanted, directory), where))
+        return hide_errors(name, lambda: TableSource(name, opened(name, data, wanted, directory), where, derived))
     except ArgumentError as refused:
         if refused.argument != "column" or refused.value in columns:
             raise
-        # A column that the filter alone names.
-        raise ArgumentError("where", refused.value, refused.expected) from None
+        # A column that an expression or the filter alone names.
+        argument = f"expression of {read[refused.value]!r}" if refused.value in read else "where"
+        raise ArgumentError(argument, refused.value, refused.expected) from None
 
 
 def _numbered(table: pa.Table, marginal: Domain, keys: Sequence[str] = ()) -> pa.Table:

@@ -40,7 +40,7 @@ import pyarrow.parquet as pq
 from ggdp.errors import ArgumentError, GgdpError, MissingExtraError, install_hint
 from ggdp.sources.codes import text_of_invalid
 from ggdp.sources.counting import SCORE, UNIT, UnitLimits, keep_by_rank
-from ggdp.sources.engine import Dialect, Engine, Frame, as_frame, safe_name
+from ggdp.sources.engine import Dialect, Engine, Frame, Values, as_frame, safe_name
 from ggdp.sources.files import Files, require_columns, require_distinct_folded, require_one_schema
 
 if TYPE_CHECKING:
@@ -230,9 +230,17 @@ class _Spark(Dialect):
     def untyped_text(self, native: Any) -> set[str]:  # noqa: ANN401 - a frame of PySpark
         return {field.name for field in native.schema.fields if field.dataType.typeName() == "void"}
 
-    def list_levels(self, native: Any, levels: Sequence[str], name: str, code: str) -> Any:  # noqa: ANN401 - of PySpark
-        codes = pa.array(range(len(levels)), pa.int64())
+    def list_levels(self, native: Any, levels: Sequence[str], name: str, code: str, values: Values = None) -> Any:  # noqa: ANN401 - of PySpark
+        codes = pa.array(range(len(levels)), pa.int64()) if values is None else pa.array(values, pa.string())
         return native.sparkSession.createDataFrame(pa.table({name: pa.array(levels, pa.string()), code: codes}))
+
+    def add_column(self, frame: Frame, name: str, value: nw.Expr) -> Frame:
+        from pyspark.sql import functions as sql
+
+        # Spark moves conditions before the columns that they mention, with a copy of each, and copies of copies take
+        # minutes. It does not so with what it takes for random; this condition always holds.
+        native = nw.to_native(frame.with_columns(value.alias(name)))
+        return as_frame(native.withColumn(name, sql.when(sql.rand(0) < 2, sql.col(name))))
 
     def keep_pairs(self, pairs: Frame, cell: Sequence[str], limits: UnitLimits) -> Frame:
         from pyspark.sql import functions as sql

@@ -43,6 +43,7 @@ it keeps, and the rest stands as it is.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -74,12 +75,10 @@ from ggdp.tables.statistics.statistic import (
 )
 
 if TYPE_CHECKING:
-    import os
-
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from ggdp.domain.column import Column
-    from ggdp.domain.filters import Filter
+    from ggdp.domain.filters import Derived, Filter
     from ggdp.domain.table_domain import Domain
     from ggdp.ledger import Ledger
     from ggdp.noise import Source
@@ -579,6 +578,16 @@ class TableRequest(TableOptions):
                 name="labels",
             ),
             _repeated(
+                "Add a column computed from others in each row (bmi='weight / (height * height)'), in a small SQL.",
+                "COL=EXPRESSION",
+                name="derive",
+            ),
+            _repeated(
+                "Add a column from a public CSV file, by the values of a column (region=postcodes.csv:postcode).",
+                "COL=FILE:KEY",
+                name="lookup",
+            ),
+            _repeated(
                 "A level that counts the rows whose value is not declared (ward=elsewhere).",
                 "COL=LABEL",
                 label="Other values",
@@ -650,7 +659,8 @@ class TableRequest(TableOptions):
     def reading(self) -> dict[str, Any]:
         """What is read of a source, and how, as `ggdp.sources.query.open_source` takes it."""
         labelled = [column.name for column in self.domain if column.may_be_labels]
-        return {"columns": self.columns, "where": self.filter, "text": self.text, "labelled": labelled}
+        rows = {"where": self.filter, "derived": self.derived}
+        return {"columns": self.columns, **rows, "text": self.text, "labelled": labelled}
 
     @cached_property
     def table_statistics(self) -> tuple[tuple[Statistic, ...], ...]:
@@ -669,6 +679,24 @@ class TableRequest(TableOptions):
         from ggdp.domain.filters import parse_filter, read_as
 
         return None if self.where is None else read_as(parse_filter(self.where), lambda name: self.column(name).text)
+
+    @cached_property
+    def derived(self) -> Derived:
+        """The derived columns in use, each after those that it is computed from."""
+        from ggdp.domain.filters import read_as, read_columns
+
+        found: dict[str, Any] = {}
+
+        def need(name: str) -> None:
+            if name in found or name not in self.domain or (term := self.domain[name].term) is None:
+                return
+            for other in read_columns(term):
+                need(other)
+            found[name] = read_as(term, lambda other: self.column(other).text)
+
+        for name in (*self.columns, *read_columns(self.filter)):
+            need(name)
+        return tuple(found.items())
 
     @cached_property
     def regimes(self) -> tuple[Regime, ...]:
@@ -798,10 +826,13 @@ class TableRequest(TableOptions):
         is_usable = len({name.casefold() for name in named}) == len(named) and all(map(is_table_name, named))
         return tuple(named) if is_usable else tuple(f"table-{number}" for number in range(1, len(named) + 1))
 
-    def to_toml(self, names: Sequence[str] = (), **first: object) -> str:
+    def to_toml(
+        self, names: Sequence[str] = (), directory: str | os.PathLike[str] | None = None, **first: object
+    ) -> str:
         """Return the request as the text of a TOML file, which `from_toml` reads, statistics in the order of kinds.
 
-        Names of tables and further keys, which stand first, are those of a study (`ggdp.Study`).
+        Names of tables and further keys, which stand first, are those of a study (`ggdp.Study`). Paths are relative to
+        a directory, if one is given.
         """
         goal = self.goal
         sections: dict[str, dict[str, Any]] = {"": {**first, "epsilon": goal.epsilon}}
@@ -825,10 +856,7 @@ class TableRequest(TableOptions):
         parts = [(f"[{section}]" if section else "", values) for section, values in sections.items()]
         parts += [("[[tables]]", asked) for asked in tables]
         for column in self.domain:
-            declared = {key: value for key, value in column.arguments().items() if value is not None and key != "name"}
-            values_in = declared.pop("range", None)
-            declared |= {} if values_in is None else values_in.to_dict()
-            parts.append((f"[columns.{_key(column.name)}]", declared))
+            parts.append((f"[columns.{_key(column.name)}]", column.declaration(directory)))
         parts += [("[[impossible]]", dict(pattern)) for pattern in self.domain.impossible]
         texts = []
         for head, values in parts:
@@ -850,6 +878,7 @@ class TableRequest(TableOptions):
 
         Other keys of such a file may be meant by one that is not known.
         """
+        from ggdp.domain.lookups import in_directory_of
         from ggdp.domain.table_domain import Domain, require_no_draft
 
         require_no_draft(content, "path", name)
@@ -888,17 +917,20 @@ class TableRequest(TableOptions):
         return cls(
             by=None if by == [[]] else by,
             goal=goal_of(content["epsilon"], content.get("delta"), content.get("notion")),
-            domain=Domain(content.get("columns", {}), content.get("impossible", ())),
+            domain=Domain(in_directory_of(name, content.get("columns", {})), content.get("impossible", ())),
             statistics=[_statistics(table) for table in tables],
             **given,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the request as plain values, ready for JSON, with the columns of the domain that are used."""
+        from ggdp.domain.filters import read_columns
         from ggdp.domain.table_domain import Domain
         from ggdp.sources.text_files import TextFormat
 
-        used = [column for column in self.domain if column.name in self.columns]
+        needed = {*self.columns, *read_columns(self.filter)}
+        needed.update(name for made, term in self.derived for name in (made, *read_columns(term)))
+        used = [column for column in self.domain if column.name in needed]
         patterns = dict.fromkeys(tuple(pattern.items()) for domain in self.domains for pattern in domain.impossible)
         record: type = type(self)
         first, texts = ("by", "goal", "domain"), options(TextOptions)
@@ -931,15 +963,19 @@ class TableRequest(TableOptions):
         }
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any], dates: Collection[str] = ()) -> TableRequest:
-        """Return the request that `to_dict` described; `dates` are the columns whose levels are dates, not texts."""
+    def from_dict(cls, plain: Mapping[str, Any], dates: Collection[str] = (), directory: str = "") -> TableRequest:
+        """Return the request that `to_dict` described; `dates` are the columns whose levels are dates, not texts.
+
+        Files of look-ups are looked for in a directory, then in the working directory.
+        """
         from ggdp.accounting.composition import guarantee_from
         from ggdp.domain.column import Column
         from ggdp.domain.table_domain import Domain
         from ggdp.sources.text_files import TextFormat
 
         columns = [
-            Column(name=name, **_declared(declared, dated=name in dates)) for name, declared in plain["domain"].items()
+            Column(name=name, **_declared(declared, directory, dated=name in dates))
+            for name, declared in plain["domain"].items()
         ]
         days = {one.name: {str(level): level for level in one.levels or ()} for one in columns if one.name in dates}
         patterns = [
@@ -1119,9 +1155,11 @@ class RangeArguments(TextOptions):
     )
 
 
-def _declared(declared: Mapping[str, Any], *, dated: bool) -> dict[str, Any]:
+def _declared(declared: Mapping[str, Any], directory: str, *, dated: bool) -> dict[str, Any]:
     """Return the declaration of a column from its plain values, in which dates, times and infinite ends are texts."""
     found = dict(declared)
+    if "lookup" in found and os.path.exists(path := os.path.join(directory, found["lookup"]["file"])):
+        found["lookup"] = {**found["lookup"], "path": path}
     if dated and "levels" in found:
         found["levels"] = [date.fromisoformat(level) for level in found["levels"]]
     if isinstance(edges := found.get("edges"), Mapping):

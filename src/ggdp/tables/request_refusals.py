@@ -72,6 +72,8 @@ def _refused_units(request: TableRequest) -> _Refusals:
                 "at random, and the noise grows with the number; `ggdp check` shows how many cells units are in"
             )
             yield "unit", unit, Message(words + ("; if each row is a unit, {unit:row} alone" if unit == ROW else ""))
+        if unit in request.domain and request.domain[unit].term is not None:
+            yield "unit", unit, "is a derived column; name a column of the data that identifies whom each row is about"
         if any(unit in names for names in request.by):
             yield "unit", unit, "cannot also be counted by: each unit would have a cell of its own"
         if any(COVERS in names for names in request.by):

@@ -124,7 +124,7 @@ class Study:
             table = manifest["table"]
             columns = [column for one in table["tables"] for column in one["tableSchema"]["columns"]]
             dates = {column["name"] for column in columns if column["datatype"] == "date"}
-            request = TableRequest.from_dict(table["request"], dates)
+            request = TableRequest.from_dict(table["request"], dates, os.path.dirname(name))
             names = [Path(str(one["url"])).stem for one in table["tables"]]
         except GgdpError as refused:
             raise ArgumentError("path", name, f"its request is refused by this version of ggdp: {refused}") from None
@@ -178,7 +178,7 @@ class Study:
         for key in _PATHS if directory is not None else ():
             if key in own and "://" not in own[key] and not os.path.isabs(own[key]):
                 own[key] = Path(os.path.relpath(own[key], directory)).as_posix()
-        return self.request.to_toml(self.names, **own)
+        return self.request.to_toml(self.names, directory, **own)
 
     def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the study to a TOML file, from whose directory on its paths are; an existing file stays by default."""

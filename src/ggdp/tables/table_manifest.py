@@ -89,8 +89,14 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
     request = plan.request
     said, noise = [] if earlier else ["These numbers carry random noise that protects privacy."], list[str]()
     said.append(_counted(request))
+    for name, term in request.derived:
+        found = request.domain[name].lookup
+        made = f"{term}, computed in each row" if found is None else f"looked up by {found.key!r} in {found.file!r}"
+        said.append(f"The column {name!r} is {made}.")
     if request.where is not None:
         said.append(f"Only rows with {request.where} are counted.")
+        who = f"All rows of each of the {units_noun(request)} are" if request.unit is not None else "All rows are"
+        said.append(f"{who} protected, also those that are left out.")
     said += _left_out(request)
     for count in cut:
         table = "" if len(request.by) == 1 else f" of {' x '.join(request.by[count.table])}"
