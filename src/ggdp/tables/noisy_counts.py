@@ -170,11 +170,10 @@ def _shown_cells(
     request, split, noise = plan.request, plan.statistics, plan.mechanism.noise
     assert split is not None
     # Noisy counts are in steps of the noise, and so is the threshold.
-    size = split.count_size
-    threshold = 0 if plan.threshold is None else plan.threshold.value * size
+    threshold = 0 if plan.threshold is None else plan.threshold.value * split.count_size
     counted = [
-        Counted(np.arange(len(at)) if regime == "open" else np.asarray(at), (size * found[0].units).astype(np.int64))
-        for (at, found), regime in zip(summed, request.regimes, strict=True)
+        Counted(at if isinstance(at, np.ndarray) else np.arange(len(at)), groups[0].steps(found[0])[0])
+        for (at, found), groups in zip(summed, split.tables, strict=True)
     ]
     sparse = iter(() if request.false_cells is None else _sparse_cells(counted, plan, threshold, bits))
     shown, keys = [], []

@@ -6,7 +6,8 @@ tau      the threshold: a cell is shown if its noisy count is at least tau
 N, n     number of declared cells, at most 10^18, and of those that hold a unit
 M        cells of open marginals that one unit can be in (`cells_of_a_unit`)
 m        cells of declared marginals that it can be in as well (`declared_cells`)
-R        what one unit adds to a cell, at most: 1, or its rows (`most_in_a_cell`)
+R        what one unit adds to a cell, at most: 1, or its rows (`most_in_a_cell`); in tables with statistics, where
+         counts are in steps of the noise (`ggdp.tables.statistics.statistics_plan`), the steps of one unit
 d        T(tau - R), the largest probability that a cell with one unit in it is shown
 t_X      the probability that none of the cells X, each with one unit in it, is shown: at least (1 - d)^|X|
 delta_n  the delta of the noise, for all cells that can move, of all marginals
