@@ -1,15 +1,21 @@
 """`ggdp check` says first what would make a release a table of nothing, or protect less than is meant."""
 
 import json
+import shlex
+import sys
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
+import pyarrow.feather
+import pyreadstat
 import pytest
 
 import ggdp
 from ggdp.cli.app import run
-from ggdp.errors import ArgumentError
-from ggdp.tables.source_check import mask
+from ggdp.errors import ArgumentError, MissingExtraError
+from ggdp.sources import text_files
+from ggdp.tables.source_check import identifies, mask
 
 GOAL = ggdp.PureDP(1.0)
 VISITS = "patient,cost,day,ward\n" + "".join(f'P{n // 25:03},"{n}.234,50",0{n % 9 + 1}.02.2024,a\n' for n in range(500))
@@ -104,6 +110,136 @@ def test_the_recommended_limit_is_for_the_noise_of_the_very_request(asked):
         assert choice["plus_minus"] == plan.half_width
     best = min(table["choices"], key=lambda choice: (choice["plus_minus"] + choice["cut"], choice["max_cells"]))
     assert table["recommended"] == best["max_cells"]
+
+
+PEOPLE = {"id": [1.0, 2.0, 3.0, 4.0] * 9, "sex": ["men", "women", "men", None] * 9, "age": [20.5, 31.0, 47.0, 99.0] * 9}
+
+
+def written(folder, suffix):
+    """Write the same people as a file of each program that stewards use."""
+    frame, path = pd.DataFrame(PEOPLE), folder / f"people{suffix}"
+    writers = {
+        ".csv.gz": lambda: frame.to_csv(path, index=False),
+        ".tsv": lambda: frame.to_csv(path, index=False, sep="\t"),
+        ".json": lambda: frame.to_json(path, orient="records", lines=True),
+        ".parquet": lambda: frame.to_parquet(path),
+        ".xlsx": lambda: frame.to_excel(path, index=False),
+        ".dta": lambda: pyreadstat.write_dta(frame, path),
+        ".sav": lambda: pyreadstat.write_sav(frame, path),
+        ".xpt": lambda: pyreadstat.write_xport(frame, path),
+        ".feather": lambda: pa.feather.write_feather(pa.Table.from_pandas(frame, preserve_index=False), path),
+    }
+    writers[suffix]()
+    return path
+
+
+@pytest.mark.parametrize(
+    "suffix", [".csv.gz", ".tsv", ".json", ".parquet", ".xlsx", ".dta", ".sav", ".xpt", ".feather"]
+)
+def test_a_file_of_any_program_alone_shows_its_columns(tmp_path, suffix):
+    found = ggdp.check_table(written(tmp_path, suffix))
+    assert found.rows == 36
+    assert [(column.name, column.nulls) for column in found.seen] == [("id", 0), ("sex", 9), ("age", 0)]
+    assert [column.draft for column in found.seen] == [
+        {},
+        {"levels": ["men", "women"], "missing": "missing"},
+        {"range": [20, 100]},
+    ]
+    assert "'id' looks like an identifier" in found.alarms[0]
+
+
+def test_a_check_of_a_workbook_without_its_reader_says_what_to_install(tmp_path, monkeypatch):
+    path = written(tmp_path, ".xlsx")
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(MissingExtraError, match=r"ggdp\[files\]"):
+        ggdp.check_table(path)
+
+
+def test_a_file_of_many_columns_is_opened_no_more_often_than_one_of_few(tmp_path, monkeypatch):
+    opened = []
+    unpack = text_files._unpack
+    monkeypatch.setattr(text_files, "_unpack", lambda path: opened.append(path) or unpack(path))
+    numbers = []
+    for count in (2, 40):
+        path = tmp_path / f"{count}.csv.gz"
+        pd.DataFrame({f"c{place}": ["a", "b"] for place in range(count)}).to_csv(path, index=False)
+        opened.clear()
+        assert len(ggdp.check_table(path).seen) == count
+        numbers.append(len(opened))
+    assert numbers[0] == numbers[1]
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_another_delimiter_is_named_first_and_one_long_column_is_not_described(tmp_path, capsys, mark):
+    path = tmp_path / "people.csv"
+    path.write_text(mark.join("ab") + "\n" + f"1{mark}2\n" * 9)
+    assert check(str(path)) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[1].startswith(f"WARNING: the first line is one field that contains {mark!r}")
+    assert f"--delimiter {mark!r}" in said[1]
+    assert not any("reads as" in line for line in said)
+    assert [one.name for one in ggdp.check_table(path, delimiter=mark).seen] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("values", "reads_as", "flags"),
+    [
+        (["1,5", "22,25"], "numbers", "--decimal ,"),
+        (["1.234,5", "22,25"], "numbers", "--decimal , --thousands ."),
+        (["1,234.5", "22.25"], "numbers", "--thousands ,"),
+        (["31.12.2024", "1.2.2024"], "dates", "--date-format %d.%m.%Y"),
+        (["31/12/2024", "01/02/2024"], "dates", "--date-format %d/%m/%Y"),
+        (["12/31/2024", "01/02/2024"], "dates", "--date-format %m/%d/%Y"),
+        (["31.12.2024 10:30", "1.2.2024 23:59"], "times", "--date-format '%d.%m.%Y %H:%M'"),
+        (["1", "2", "NA"], "integers", "--null-values NA"),
+        (["1.5", "2", "."], "numbers", "--null-values ."),
+        (["a", "b", "N/A"], "text", "--null-values N/A"),
+    ],
+)
+def test_what_the_values_seem_to_be_is_told_with_the_flags_that_read_them(tmp_path, values, reads_as, flags):
+    data = pa.table({"x": values * 40})
+    (column,) = ggdp.check_table(data).seen
+    is_missing = flags.startswith("--null-values")
+    assert column.reads_as == (reads_as if is_missing else f"{reads_as}, if so declared")
+    (alarm,) = ggdp.check_table(data).alarms
+    assert alarm.startswith(f"declare {flags} if ")
+    # So declared, there is nothing left to say, and the draft is the same without the declaration.
+    given = {flag.removeprefix("--").replace("-", "_"): value for flag, value in pairs(flags)}
+    again = ggdp.check_table(data, **given)
+    assert (again.alarms, again.seen[0].reads_as) == ((), reads_as)
+    assert {key: column.draft[key] for key in again.seen[0].draft} == again.seen[0].draft
+    domain = ggdp.Domain({"x": column.draft})
+    assert domain["x"].text.declared == {key: [one] if key == "null_values" else one for key, one in given.items()}
+
+
+def pairs(flags):
+    words = shlex.split(flags)
+    return zip(words[::2], words[1::2], strict=True)
+
+
+def test_the_text_of_a_draft_is_read_as_the_request_declares_it(visits, tmp_path):
+    declared = {"decimal": ",", "thousands": ".", "date_format": "%d.%m.%Y"}
+    seen = {one.name: one for one in ggdp.check_table(visits, draft_domain=tmp_path / "d.toml", **declared).seen}
+    assert (seen["cost"].reads_as, seen["cost"].draft) == ("numbers", {"range": [200, 500_000]})
+    assert (seen["day"].reads_as, str(seen["day"].draft["edges"]["from"])) == ("dates", "2024-01-01")
+    assert '[columns."cost"]' in (tmp_path / "d.toml").read_text()
+
+
+@pytest.mark.parametrize("name", ["id", "ID", "patient", "personId", "person_id", "idNum", "user1", "Household", "pid"])
+def test_names_of_identifiers_are_recognized(name):
+    assert identifies(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["personSearch", "household_income", "pid7na", "idea", "paid", "grid", "number", "race"]
+)
+def test_other_names_are_no_identifiers(name):
+    assert not identifies(name)
+
+
+def test_codes_that_many_rows_share_are_no_identifiers():
+    (column,) = ggdp.check_table(pa.table({"pid": [0, 1, 2, 3] * 2000})).seen
+    assert column.draft == {"levels": [0, 1, 2, 3]}
 
 
 def test_a_file_alone_shows_its_columns(visits, capsys):

@@ -29,6 +29,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -313,27 +314,18 @@ def _fitting_encodings(files: Files) -> list[str]:
     return [] if marks & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else ["cp1252"]
 
 
-class _Mask(dict[int, str]):
-    """What stands for each character in the form of a value."""
-
-    def __missing__(self, code: int) -> str:
-        one = chr(code)
-        self[code] = "d" if one.isdigit() else "a" if one.isalpha() else one
-        return self[code]
-
-
-_MASK, _DIGITS = _Mask(), dict.fromkeys(map(ord, "23456789"), "1")
+_form_of = cache(lambda one: "d" if one.isdigit() else "a" if one.isalpha() else one)
 
 
 def mask(value: str) -> str:
     """Return the form of a value: each digit as d, each letter as a, at most 24 characters."""
-    return value[:_LONGEST_FORM].translate(_MASK) + ("..." if len(value) > _LONGEST_FORM else "")
+    return "".join(map(_form_of, value[:_LONGEST_FORM])) + ("..." if len(value) > _LONGEST_FORM else "")
 
 
-def _forms(values: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+def _forms(values: Iterable[tuple[str, int]] | None) -> tuple[tuple[str, int], ...]:
     """Return the most frequent forms of values, with their rows."""
     found: Counter[str] = Counter()
-    for value, rows in values:
+    for value, rows in values or ():
         found[mask(value)] += rows
     return tuple(found.most_common(_FEW))
 
@@ -388,49 +380,38 @@ def _identifiers(found: Sequence[SeenColumn]) -> Iterator[str]:
     for column in found:
         rows = column.rows - column.nulls
         if column.distinct and rows > column.distinct > 1:
-            each = rows / column.distinct
-            shown = (
-                f"{each:.1f} rows each on average" if each >= 1.05 else f"{rows - column.distinct:,} rows repeat one"
-            )
             yield (
-                f"column {column.name!r} looks like an identifier, and its values repeat: {shown}. Without a unit only "
-                f"single rows are protected: declare it with --unit {shlex.quote(column.name)} (unit={column.name!r}) "
-                'and --max-cells, or say that rows are units with --unit-is-row (unit="row")'
+                f"column {column.name!r} looks like an identifier, and its values repeat: {rows / column.distinct:.1f} "
+                "rows each on average. Without a unit only single rows are protected: declare it with --unit "
+                f"{column.name} (unit={column.name!r}) and --max-cells, or say that rows are units with --unit-is-row "
+                '(unit="row")'
             )
 
 
 def _other_delimiter(files: Files | None) -> str | None:
     """Return what may be the delimiter of a CSV file whose first line is one field."""
-    is_one = files is not None and files.has_header and len(files.header) == 1
-    return next((mark for mark in ";\t|" if mark in files.header[0]), None) if files is not None and is_one else None
+    first = files.header[0] if files is not None and files.has_header and len(files.header) == 1 else ""
+    return next((mark for mark in ";\t|" if mark in first), None)
 
 
-def _undeclared(files: Files | None, found: Sequence[SeenColumn]) -> Iterator[str]:
+def _undeclared(found: Sequence[SeenColumn]) -> Iterator[str]:
     """Yield an alarm for each way of writing that values seem to have and that is not declared."""
-    if (mark := _other_delimiter(files)) is not None:
-        typed = "'\\t'" if mark == "\t" else f"'{mark}'"
-        yield f"the first line is one field that contains {typed}: is that the delimiter? Try --delimiter {typed}"
     ways: dict[tuple[str, str], list[str]] = {}
     for column in found:
-        marks = {key: value for key, value in column.written.items() if key != "null_values"}
-        flags = " ".join(f"--{key.replace('_', '-')} {shlex.quote(value)}" for key, value in marks.items())
-        kind = "dates" if "date_format" in marks else "numbers"
-        for way in [(flags, kind)] if marks else []:
+        marks = dict(column.written)
+        for word in marks.pop("null_values", ()):
+            way = f"--null-values {shlex.quote(word)}", f"{word!r} stands for missing values in these columns"
             ways.setdefault(way, []).append(column.name)
-        for word in column.written.get("null_values", ()):
-            ways.setdefault((f"--null-values {shlex.quote(word)}", f"{word!r} for missing values"), []).append(
-                column.name
-            )
+        flags = " ".join(f"--{key.replace('_', '-')} {shlex.quote(value)}" for key, value in marks.items())
+        if flags:
+            held = f"these columns hold {'dates' if 'date_format' in marks else 'numbers'}"
+            ways.setdefault((flags, held), []).append(column.name)
     for (flags, held), names in ways.items():
         more = f" and {len(names) - _FEW:,} more" if len(names) > _FEW else ""
-        hold = (
-            f"columns {', '.join(map(repr, names[:_FEW]))}{more} hold"
-            if len(names) > 1
-            else f"column {names[0]!r} holds"
-        )
-        yield f"declare {flags} if {hold} {held}, as it seems"
+        yield f"declare {flags} if {held}, as it seems: {', '.join(map(repr, names[:_FEW]))}{more}"
 
 
+_DIGITS = dict.fromkeys(map(ord, "23456789"), "1")
 # What texts are read as, the first that nearly all of them are; of digits it matters only which are 0.
 _READS = {
     "true or false": "true|false",
@@ -483,15 +464,14 @@ def _read_as(values: Mapping[str, int], forms: Counter[str], text: TextValues) -
     return 0, "text", list(values)
 
 
-def _see(source: TableSource, column: Column, labels: Mapping[Any, str], rows: int | None) -> SeenColumn:
+def _see(source: TableSource, column: Column, labels: Mapping[Any, str]) -> SeenColumn:
     """Return what a column holds, and a draft of its declaration."""
     name, kind, written = column.name, source.engine.kinds[column.name], {}
     ends: Any = (-math.inf, date(2000, 1, 1), math.inf) if kind == "datetime" else (-math.inf, math.inf)
     is_listed = kind not in ("datetime", "decimal")
     probe = _probe(column, levels=(_OTHER * 2,)) if is_listed else _probe(column, edges=ends)
-    if kind != "text" or rows is None:
-        *inside, others, nulls = _by_code(source, probe).tolist()
-        others += sum(inside)
+    *inside, others, nulls = _by_code(source, probe).tolist()
+    others += sum(inside)
     values: dict[str, int] = {}
     is_declared = True
     reads_as, distinct = "times" if kind == "datetime" else "numbers", None
@@ -499,10 +479,7 @@ def _see(source: TableSource, column: Column, labels: Mapping[Any, str], rows: i
     if is_listed:
         table = _aggregated(source, Domain([_open(column)]), lambda found: found)
         # But what is no text, in an encoding that is not the right one.
-        found = list(zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True))
-        if kind == "text" and rows is not None:
-            others = sum(number for _, number in found)
-            nulls = rows - others
+        found = zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True)
         values = {value: number for value, number in found if value.strip("\0")}
         is_whole = kind != "float" or sum(values.values()) == others
         values = values if is_whole else {}
@@ -576,7 +553,7 @@ def _seen_columns(data: Any, asked: CheckArguments, names: Sequence[str], **open
         return ()
     labels = {} if (files := _files(data, asked.text)) is None else value_labels(files)
     loaded = _loaded(data, files, asked.text, names, **opening)
-    opening, rows = (opening, None) if loaded is data else ({}, loaded.num_rows)
+    opening = opening if loaded is data else {}
     for name in names:
         column = (asked.domain[name] if name in asked.domain else Column(name=name)).read_as(asked.values)
         with headers_in_errors():
@@ -587,7 +564,7 @@ def _seen_columns(data: Any, asked: CheckArguments, names: Sequence[str], **open
                 continue
             with source:
                 if source.engine.kinds[name] in _SEEN:
-                    found.append(_see(source, column, labels.get(name, {}), rows))
+                    found.append(_see(source, column, labels.get(name, {})))
     return tuple(found)
 
 
@@ -699,17 +676,20 @@ def check_table(
     asks_nothing = by is None and not any(checked_statistics(given.get("statistics", ())))
     with headers_in_errors():
         names = all_columns(data, text)
-        files = _files(data, text)
-    is_split = _other_delimiter(files) is None
-    seen = _seen_columns(data, asked, names, **opening) if is_split and (asks_nothing or target is not None) else ()
+        mark = _other_delimiter(_files(data, text))
+    seen = _seen_columns(data, asked, names, **opening) if mark is None and (asks_nothing or target is not None) else ()
     if target is not None:
         write_together({Path(target): draft_of(seen).encode()}, overwrite=False)
     is_declared = given.get("unit") is not None or given.get("unit_is_row")
     counted = {name for names in asked.by for name in names}
     suspects = [] if is_declared else [name for name in names if identifies(name) and name not in counted]
-    repeated = seen if asks_nothing or not is_split else _seen_columns(data, asked, suspects, **opening)
+    repeated = seen if asks_nothing or mark is not None else _seen_columns(data, asked, suspects, **opening)
     people = [one for one in repeated if one.name in suspects and "identifier" in one.reads_as]
-    alarms = [*_identifiers(people), *_undeclared(files, seen)]
+    alarms = [*_identifiers(people), *_undeclared(seen)]
+    if mark is not None:
+        alarms.append(
+            f"the first line is one field that contains {mark!r}: if it is the delimiter, pass --delimiter {mark!r}"
+        )
     if asks_nothing:
         return TableCheck(
             rows=max((column.rows for column in seen), default=0),
@@ -817,7 +797,7 @@ def _column(source: TableSource, column: Column) -> ColumnCheck:
         unparsable=unparsable,
         distinct_unmatched=distinct,
         most_frequent=tuple((values or [])[:_FEW]),
-        forms=_forms(unread or ()),
+        forms=_forms(unread),
         unseen=tuple(level for level, count in zip(column.levels or (), counts, strict=False) if not count),
         advice=tuple(said for applies, said in advice if applies),
     )
@@ -836,7 +816,7 @@ def _range(source: TableSource, request: TableRequest, column: Column) -> RangeC
         # Truths are numbers here, 0 and 1, though no bin of numbers holds them.
         inside, unparsable = unparsable, 0
     anywhere = Column(name=column.name, edges=(-math.inf, math.inf), other=_OTHER, missing=_MISSING)
-    forms = _forms(_unmatched(source, anywhere, anywhere) or ()) if unparsable else ()
+    forms = _forms(_unmatched(source, anywhere, anywhere)) if unparsable else ()
     measures = [
         measure_of(request, statistic) for statistic in request.each_statistic if statistic.column == column.name
     ]
