@@ -117,7 +117,10 @@ class TypedTable:
             if value or value == 0:
                 given[flag.name] = value
         given["by"] = [self.by] if self.by.strip() else None
-        given["range"] = _lines(self.ranges)
+        ranges = _lines(self.ranges)
+        given["range"], given["range_by"] = (
+            [line for line in ranges if (":" in line) == ends] for ends in (True, False)
+        )
         given["strict_lines"] = self.lines == "strict"
         for line in _lines(self.statistics):
             kind, _, value = line.partition(" ")
@@ -149,9 +152,7 @@ def _domain(domain: Domain) -> str:
     """Return a domain as the mapping that a person would write."""
     columns = []
     for column in domain:
-        asked = {name: value for name, value in column.arguments().items() if value is not None and name != "name"}
-        if (declared := asked.pop("range", None)) is not None:
-            asked |= declared.to_dict()
+        asked = column.declaration()
         plain = asked["levels"] if list(asked) == ["levels"] else asked
         columns.append(f"        {column.name!r}: {_literal(plain)},")
     found = "\n".join(["{", *columns, "    }"]) if columns else "{}"

@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from ggdp.domain.column import Column
     from ggdp.domain.filters import Filter
     from ggdp.domain.table_domain import Domain
+    from ggdp.domain.value_range import LevelRanges, ValueRange
     from ggdp.ledger import Ledger
     from ggdp.noise import Source
     from ggdp.sources.text_files import TextFormat
@@ -427,6 +428,11 @@ class TableOptions(TextOptions):
                 label="Ranges",
                 name="range",
             ),
+            _repeated(
+                "Another column whose levels have ranges of their own (value=test, with --range value:sodium=100:180).",
+                "COL=OTHER",
+                name="range_by",
+            ),
         ),
     )
     per_unit: PerUnit | None = option(
@@ -628,6 +634,11 @@ class TableRequest(TableOptions):
         declared = self.domain[name] if name in self.domain else Column(name=name)
         return declared.read_as(self.values)
 
+    def values_in(self, name: str) -> ValueRange | LevelRanges | None:
+        """Return the public range of a column, or its ranges by level of another one; None if it has none."""
+        column = self.domain[name]
+        return column.values_in if column.range_by is None else column.values_by(self.domain[column.range_by])
+
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The columns that must be read."""
@@ -812,10 +823,7 @@ class TableRequest(TableOptions):
         parts = [(f"[{section}]" if section else "", values) for section, values in sections.items()]
         parts += [("[[tables]]", asked) for asked in tables]
         for column in self.domain:
-            declared = {key: value for key, value in column.arguments().items() if value is not None and key != "name"}
-            values_in = declared.pop("range", None)
-            declared |= {} if values_in is None else values_in.to_dict()
-            parts.append((f"[columns.{_key(column.name)}]", declared))
+            parts.append((f"[columns.{_key(column.name)}]", column.declaration()))
         parts += [("[[impossible]]", dict(pattern)) for pattern in self.domain.impossible]
         texts = []
         for head, values in parts:
