@@ -16,11 +16,11 @@ from tests.fuzz.neighbours import UnwritableError, keys_of, pair_of, rows_of, wr
 from tests.fuzz.tables import KEY, declared_case, random_case
 from tests.fuzz.test_fuzz import ON_SPARK, first_seed
 from tests.fuzz.writers import FILES, FRAMES, WRITERS
-from tests.sources.measured import added, step_of
+from tests.sources.measured import added, in_cell, step_of
 
 from ggdp.domain.table_domain import Domain
 from ggdp.domain.text_values import TextValues
-from ggdp.domain.value_range import ValueRange
+from ggdp.domain.value_range import LevelRanges, ValueRange
 from ggdp.errors import GgdpError
 from ggdp.sources.measures import Measure, SummedMeasure
 from ggdp.sources.query import CountQuery, open_source
@@ -41,16 +41,21 @@ class Measured:
 
 
 def query_of(case: Case) -> CountQuery:
-    """The question of a case about one of its columns, by its seed."""
+    """The question of a case about one of its columns, by its seed; half of them have ranges by level of another."""
     rng = random.Random(case.seed)
     fields = [field for field in case.table.fields if field.name != case.unit] or list(case.table.fields)
     column = rng.choice([field for field in fields if field.type not in ("date32", "timestamp")] or fields).name
     rule = None if case.unit is None else rng.choice(("sum", "mean", "min", "max"))
     declared = next((marginal[column] for marginal in case.marginals if column in marginal), None)
     text = TextValues() if declared is None else Domain({column: declared})[column].text
-    measure = Measure(column=column, values=rng.choice(RANGES), rule=rule, text=text)
+    marginals, values = tuple(map(Domain, case.marginals)), rng.choice(RANGES)
+    others = [one for one in marginals[0] if one.name != column and one.kind != "open"]
+    if others and rng.random() < 0.5:
+        by = rng.choice(others)
+        values = LevelRanges(by.name, by.labels, tuple(rng.choices(RANGES, k=by.size)))
+    measure = Measure(column=column, values=values, rule=rule, text=text)
     return CountQuery(
-        marginals=tuple(map(Domain, case.marginals)),
+        marginals=marginals,
         unit=case.unit,
         unit_nulls=case.unit_nulls,
         max_cells=case.max_cells,
@@ -87,7 +92,10 @@ def expected(rows: list[dict[str, Any]], query: CountQuery) -> list[dict[Any, tu
     """The sums of each marginal, where rows are counted."""
     measure = query.measured[0].measure
     return [
-        added((cell, step_of(measure, row.get(measure.column))) for row, cell in reference.cells_of(rows, marginal))
+        added(
+            (cell, step_of(in_cell(measure, marginal, cell), row.get(measure.column)))
+            for row, cell in reference.cells_of(rows, marginal)
+        )
         for marginal in query.marginals
     ]
 
@@ -98,8 +106,8 @@ def difference(full: Measured, reduced: Measured, query: CountQuery) -> str | No
         return f"an error that is not ours: {full.error} / {reduced.error}"
     if full.error != reduced.error:
         return f"success or message differs: {full.error} / {reduced.error}"
-    most = query.measured[0].measure.values.steps
-    for more, less in zip(full.cells or (), reduced.cells or (), strict=True):
+    both = zip(full.cells or (), reduced.cells or (), strict=True)
+    for marginal, (more, less) in zip(query.marginals, both, strict=False):
         moved = {
             cell: tuple(a - b for a, b in zip(more.get(cell, (0,) * 4), less.get(cell, (0,) * 4), strict=True))
             for cell in more | less
@@ -107,7 +115,8 @@ def difference(full: Measured, reduced: Measured, query: CountQuery) -> str | No
         moved = {cell: move for cell, move in moved.items() if any(move)}
         if len(moved) > query.max_cells:
             return f"more than {query.max_cells} cells move: {moved}"
-        for units, known, first, second in moved.values():
+        for cell, (units, known, first, second) in moved.items():
+            most = in_cell(query.measured[0].measure, marginal, cell).values.steps
             if units != 1 or known not in (0, 1) or not 0 <= first <= known * most or second != first * first:
                 return f"a cell moves by more than one value of one unit: {moved}"
     return None
@@ -194,3 +203,16 @@ def test_seeds_reach_every_type_and_rule():
     }
     assert kinds >= {"text", "float16", "float64", "int64", "uint64", "decimal", "bool", "category"}
     assert {query.measured[0].measure.rule for query in queries} == {None, "sum", "mean", "min", "max"}
+    by_level = [query for query in queries if isinstance(query.measured[0].measure.values, LevelRanges)]
+    assert {query.measured[0].measure.rule for query in by_level} == {None, "sum", "mean", "min", "max"}
+    assert any(marginal.is_open for query in by_level for marginal in query.marginals)
+
+
+def test_a_value_beyond_the_range_of_its_own_cell_is_seen():
+    by = Domain({"w": ["a", "b"]})
+    values = LevelRanges("w", ("a", "b"), (RANGES[0], RANGES[3]))
+    measured = (SummedMeasure(Measure(column="x", values=values), squares=True),)
+    query = CountQuery(marginals=(by,), measured=measured)
+    far = (1, 1, 1000, 1_000_000)
+    assert difference(Measured(({1: far},)), Measured(({},)), query) is None
+    assert difference(Measured(({0: far},)), Measured(({},)), query) is not None

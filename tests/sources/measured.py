@@ -11,24 +11,44 @@ import re
 from collections import defaultdict
 from dataclasses import replace
 from decimal import Decimal
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
 from tests.fuzz import reference
 
+from ggdp.domain.value_range import ValueRange
 from ggdp.sources.counting import UNIT, kept_cells
 from ggdp.sources.query import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from ggdp.domain.table_domain import Domain
     from ggdp.sources.measures import Measure
     from ggdp.sources.query import CountQuery
 
-__all__ = ["added", "assert_measured", "pairs_of", "step_of", "unit_step"]
+__all__ = ["added", "assert_measured", "in_cell", "pairs_of", "step_of", "unit_step"]
 
 _NUMBER = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?")
 
 Row = dict[str, Any]
+
+
+def in_cell(measure: Measure, marginal: Domain, cell: Any) -> Measure:
+    """Return the measure with the range of one cell or key of a marginal, where ranges are by level."""
+    values = measure.values
+    if isinstance(values, ValueRange):
+        return measure
+    if values.by not in marginal:
+        # Nobody looks at it there.
+        return evolve(measure, values=values.ranges[0])
+    place = marginal.names.index(values.by)
+    if marginal.is_open:
+        texts = [str(level).lower() if isinstance(level, bool) else str(level) for level in values.levels]
+        return evolve(measure, values=values.ranges[texts.index(cell[place])])
+    codes = list(product(*(range(column.size) for column in marginal)))[cell]
+    return evolve(measure, values=values.ranges[codes[place]])
 
 
 def _float(value: Any) -> float | None:
@@ -117,7 +137,11 @@ def assert_measured(
         if query.unit is None:
             counted = [row for row in rows if cell_of(row) is not None]
             wanted = [
-                [(cell_of(row), step_of(summed.measure, row.get(summed.measure.column))) for row in counted]
+                [
+                    (cell, step_of(in_cell(summed.measure, marginal, cell), row.get(summed.measure.column)))
+                    for row in counted
+                    for cell in [cell_of(row)]
+                ]
                 for summed in query.measured
             ]
         else:
@@ -131,8 +155,9 @@ def assert_measured(
                 assert sum(other == unit for other, _ in kept) == min(of_unit, query.max_cells)
             wanted = [
                 [
-                    (pair[1], unit_step(summed.measure, [row.get(summed.measure.column) for row in pairs[pair]]))
+                    (pair[1], unit_step(in_cell(summed.measure, marginal, pair[1]), values))
                     for pair in kept
+                    for values in [[row.get(summed.measure.column) for row in pairs[pair]]]
                 ]
                 for summed in query.measured
             ]

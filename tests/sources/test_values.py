@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import product
@@ -11,13 +12,14 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from tests.cases import some
 from tests.fuzz.reference import rows_of_file
 from tests.sources.measured import assert_measured
 from tests.sources.zoo import ENGINES, FILES, KEY, on_engines
 
 from ggdp.domain.table_domain import Domain
-from ggdp.domain.value_range import FEW_STEPS, ValueRange
+from ggdp.domain.value_range import FEW_STEPS, LevelRanges, ValueRange
 from ggdp.errors import ArgumentError
 from ggdp.sources.engine import safe_name
 from ggdp.sources.measures import Measure, SummedMeasure, steps_of_rows
@@ -101,6 +103,64 @@ RULES = ("mean", "min", "max", "sum")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rows_have_the_same_steps_on_every_engine(engine):
     assert_measured(ENGINES[engine](TABLE), TABLE.to_pylist(), query_of(COLUMNS), cell_of)
+
+
+# Ranges by level of a column of levels, that of others included, and of one of bins; two cells have the same range.
+LEVELS = LevelRanges("k", ("a", "b", "o"), (RANGES[0], RANGES[1], RANGES[3]))
+BINS = LevelRanges("short", ("low", "high", "none"), (RANGES[3], RANGES[0], RANGES[3]))
+TWO_COLUMNS = Domain({"short": {"edges": [-200, 1, 200], "missing": "none"}, "k": {"levels": ["a", "b"], "other": "o"}})
+
+
+def cell_of_two(row):
+    low = 2 if row["short"] is None else int(float(row["short"]) >= 1)
+    return None if cell_of(row) is None else 3 * low + cell_of(row)
+
+
+def by_level(query, *, by=TWO_COLUMNS):
+    ranges = (LEVELS, BINS) if by is TWO_COLUMNS else (LEVELS, LEVELS)
+    measured = [
+        # One in three has one range for all.
+        one if place % 3 == 2 else SummedMeasure(evolve(one.measure, values=ranges[place % 2]), squares=True)
+        for place, one in enumerate(query.measured)
+    ]
+    return replace(query, marginals=(by,), measured=tuple(measured))
+
+
+@pytest.mark.parametrize(("engine", "rule"), on_engines([None, "sum", *RULES[:3]]))
+def test_steps_are_those_of_the_range_of_their_own_cell_on_every_engine(engine, rule):
+    query = by_level(query_of(some_columns(rule), rule=rule, max_cells=3 if rule else 1))
+    assert_measured(ENGINES[engine](TABLE), TABLE.to_pylist(), query, cell_of_two)
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_files_have_the_steps_of_the_ranges_of_their_cells(kind, tmp_path):
+    path = FILES[kind](TABLE, tmp_path)
+    rows = TABLE.to_pylist() if kind == "parquet" else list(rows_of_file(path))
+    assert_measured(path, rows, by_level(query_of(["double", "int"]), by=BY), cell_of)
+
+
+def test_a_range_of_another_level_is_noticed():
+    query = by_level(query_of(["double", "int"]), by=BY)
+    turned = evolve(LEVELS, ranges=LEVELS.ranges[1:] + LEVELS.ranges[:1])
+    measured = [SummedMeasure(evolve(one.measure, values=turned), one.squares) for one in query.measured]
+    with open_source(TABLE, columns=["k", "double", "int"]) as source:
+        ((_, found),) = source.sums(query)
+        ((_, other),) = source.sums(replace(query, measured=tuple(measured)))
+    assert [sums.first.tolist() for sums in found] != [sums.first.tolist() for sums in other]
+
+
+def test_hundreds_of_levels_have_ranges_of_their_own():
+    levels = [f"t{number}" for number in range(700)]
+    ranges = tuple(ValueRange(-number, 10 + number, 1) for number in range(700))
+    values = [10**6, -(10**6), 3.0]
+    table = pa.table({"t": np.repeat(levels, 3), "x": values * 700})
+    measure = Measure(column="x", values=LevelRanges("t", tuple(levels), ranges))
+    query = CountQuery(marginals=(Domain({"t": levels}),), measured=(SummedMeasure(measure, squares=False),))
+    for engine in ("pyarrow", "polars lazy", "duckdb"):
+        with open_source(ENGINES[engine](table), columns=["t", "x"]) as source:
+            ((cells, (sums,)),) = source.sums(query)
+        assert cells.tolist() == list(range(700))
+        assert sums.first.tolist() == [10 + 2 * number + 0 + 3 + number for number in range(700)]
 
 
 def some_columns(rule):

@@ -159,7 +159,7 @@ def arguments_of(given: Mapping[str, Any], record: type) -> dict[str, Any]:
 
     def kept(name: str) -> bool:
         own = [flag.name for flag in parts[name][1].flags]
-        own = list(_KINDS) if name == "statistics" else [*own, "range"] if name == "domain" else own
+        own = list(_KINDS) if name == "statistics" else [*own, "range", "range_by"] if name == "domain" else own
         own = ["unit", "unit_is_row"] if name in ("unit", "unit_is_row") else own
         return base is not None and hasattr(base, name) and not any(flag in typed for flag in own)
 
@@ -230,6 +230,7 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
                 Column(name=name, **asked)
             kept = {role: value for role, value in declared.get(name, {}).items() if role not in old}
             declared[name] = {"name": name} | kept | asked
+    free |= {(name, level) for name, _ in free for level in declared[name].get("ranges") or ()}
     for flag in ("levels", "bins"):
         for text in given[flag] or ():
             name, values = _named(flag, text, by)
@@ -244,8 +245,8 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
                 said = Message("{column!r} is not one of the columns of {by}: {columns}", column=name, columns=columns)
                 raise ArgumentError(flag, text, said)
             known[name] = f"{{{flag}}}"
-            roles = ("range", "expression", "lookup", "key")
-            kept = {role: value for role, value in declared.get(name, {}).items() if role in roles}
+            roles = ("range", "range_by", "ranges", "expression", "lookup", "key")
+            kept = {role: value for role in roles if (value := declared.get(name, {}).get(role)) is not None}
             declared[name] = {"name": name, **kept}
             if flag == "levels":
                 declared[name]["levels"] = _levels(text, values, kind)
@@ -261,19 +262,30 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
                 raise ArgumentError(role, text, f"{name!r} already has {role}")
             free.discard((name, role))
             declared[name][role] = _listed(role, text, values) if role == "labels" else values
+    for text in given["range_by"] or ():
+        column, other = _split("range_by", text, "COL=OTHER")
+        arguments = declared.setdefault(column, {"name": column})
+        if (known_by := arguments.get("range_by")) != other:
+            if known_by is not None and (column, "range_by") not in free:
+                raise ArgumentError("range_by", text, f"{column!r} already has ranges by {known_by!r}; keep one")
+            arguments |= {"range_by": other, "ranges": {}}
+    by_level = [name for name, arguments in declared.items() if arguments.get("range_by") is not None]
     for text in given["range"] or ():
-        column, values = _split("range", text, "COL=0:100")
+        named, values = _split("range", text, "COL=0:100")
         parts = values.split(":")
         if len(parts) not in (2, 3):
             raise ArgumentError("range", text, "must be COL=LOW:HIGH or COL=LOW:HIGH:STEP, such as income=0:200000")
+        column = max((name for name in by_level if named.startswith(f"{name}:")), key=len, default=named)
         arguments = declared.setdefault(column, {"name": column})
-        if arguments.get("range") is not None and (column, "range") not in free:
+        # Of the column, or of a level of another one.
+        ranges, key = (arguments, "range") if column == named else (arguments["ranges"], named[len(column) + 1 :])
+        if ranges.get(key) is not None and (column, key) not in free:
             raise ArgumentError(
-                "range", text, f"{column!r} already has a range, in the domain or by another flag; keep one"
+                "range", text, f"{named!r} already has a range, in the domain or by another flag; keep one"
             )
-        free.discard((column, "range"))
+        free.discard((column, key))
         with shown_as_typed("range", text):
-            arguments["range"] = ValueRange(*(part.strip() for part in parts))
+            ranges[key] = ValueRange(*(part.strip() for part in parts))
     return Domain([Column(**arguments) for arguments in declared.values()], of_file.impossible)
 
 

@@ -207,7 +207,8 @@ def check(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy = N
             ),
             *(("advice", advice) for advice in measured.advice),
         ]
-        print_table(f"column {printable(measured.name)} ({measured.range})", rows)
+        of = "" if measured.level is None else f", {measured.level}"
+        print_table(f"column {printable(measured.name + of)} ({measured.range})", rows)
     if found.units is not None:
         _print_units(found.units)
 

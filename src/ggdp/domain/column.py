@@ -10,7 +10,7 @@ other       a level for what is none of these: unknown levels, unparsable values
 missing     a level for nulls (and NaN)
 (open)      nothing is declared: the keys are chosen privately, as text
 range       beside these, or alone: ends of a range of numbers and a step, for means and other statistics of the
-            column (`ggdp.domain.value_range`)
+            column (`ggdp.domain.value_range`); or `ranges`, one for each level of another column
 expression  the column is derived: an expression of other columns (`ggdp.domain.filters`), or a public look-up of one
 lookup      (`ggdp.domain.lookups`); levels, edges and range are of its values. By default its levels are the values
             that the expression names, such as those of ``case``, or those of the look-up in the order of its file
@@ -41,7 +41,7 @@ from ggdp.domain import periods
 from ggdp.domain.filters import LookedUp, Read, Term, outcomes, parse_expression
 from ggdp.domain.lookups import Lookup
 from ggdp.domain.text_values import Rewriting, TextValues
-from ggdp.domain.value_range import ValueRange
+from ggdp.domain.value_range import LevelRanges, ValueRange
 from ggdp.errors import ArgumentError
 from ggdp.privacy.grid import LARGEST, LEAST
 
@@ -199,6 +199,23 @@ def _check_edges(name: str, edges: object) -> tuple[Edge, ...]:
     return tuple(found)
 
 
+def _check_ranges(name: str, by: object, ranges: object) -> tuple[tuple[str, ValueRange], ...]:
+    """Return the ranges of levels of another column, whose names are text, as in files."""
+    said = f"ranges of {name!r}"
+    if by is None and ranges is None:
+        return ()
+    if not isinstance(by, str) or by in ("", name):
+        raise ArgumentError(f"range_by of {name!r}", by, "must be another column, whose levels have the ranges")
+    if not isinstance(ranges, Mapping) or not ranges:
+        raise ArgumentError(said, ranges, f"must give ranges to levels of {by!r}: {{LEVEL = [0, 500]}}")
+    found: dict[str, ValueRange] = {}
+    for level, ends in ranges.items():
+        if not isinstance(ends, ValueRange) and (not isinstance(ends, list | tuple) or len(ends) not in (2, 3)):
+            raise ArgumentError(said, ends, "must be the ends of a range, and perhaps a step, such as [0, 500, 0.1]")
+        found[_text(_plain_value(level))] = ends if isinstance(ends, ValueRange) else ValueRange(*ends, name=said)
+    return tuple(found.items())
+
+
 Kind: TypeAlias = Literal["text", "integer", "boolean", "date", "bins", "open"]
 
 
@@ -224,6 +241,11 @@ class Column:
         The public range of the numbers in the column, for statistics. Values outside are clamped to it.
     step : number, optional
         With `range`: the step that values are rounded to (`ggdp.domain.value_range.ValueRange`).
+    range_by : str, optional
+        Another column, if each of its levels has a range of its own (``range_by="test"``).
+    ranges : mapping, optional
+        With `range_by`: ends, and perhaps a step, for levels of that column (``{"sodium": [100, 180], "crp": [0, 500,
+        0.1]}``). Levels that it does not name have `range`.
     expression : str, optional
         What the column is computed from in each row, such as ``"weight / (height * height)"``.
     lookup : path, optional
@@ -242,6 +264,8 @@ class Column:
         The codes of what is not declared, and of nulls; None if they are not counted.
     values_in : ValueRange or None
         The range of its numbers; None if none is declared.
+    ranges : tuple of pairs
+        Levels of `range_by`, as text, with their ranges.
     text : TextValues
         How its text is read.
 
@@ -267,6 +291,8 @@ class Column:
     other: str | None
     missing: str | None
     values_in: ValueRange | None
+    range_by: str | None
+    ranges: tuple[tuple[str, ValueRange], ...]
     # Labels that were declared, or are names of periods.
     given_labels: tuple[str, ...] | None = field(repr=False)
     _every: str | None = field(repr=False, eq=False)
@@ -285,6 +311,8 @@ class Column:
         missing: str | None = None,
         range: object = None,  # noqa: A002 - as domain files call it
         step: object = None,
+        range_by: str | None = None,
+        ranges: Mapping[Level, Any] | None = None,
         decimal: str | None = None,
         thousands: str | None = None,
         date_format: str | None = None,
@@ -320,6 +348,7 @@ class Column:
             if not isinstance(range, list | tuple) or len(range) != 2:
                 raise ArgumentError(f"range of {name!r}", range, "must be a pair of ends, such as [0, 200000]")
             range = ValueRange(range[0], range[1], step, name=f"range of {name!r}")  # noqa: A001
+        by_level = _check_ranges(name, range_by, ranges)
         found = None if levels is None else _check_levels(name, levels)
         ends = None if edges is None else _check_edges(name, edges)
         given: dict[str, Any] = {"decimal": decimal, "thousands": thousands}
@@ -335,6 +364,8 @@ class Column:
             other=_check_role(name, "other", other, declared=declared),
             missing=_check_role(name, "missing", missing, declared=declared),
             values_in=range,
+            range_by=range_by,
+            ranges=by_level,
             given_labels=named if labels is None else _check_labels(name, labels, found, ends),
             every=every if labels is None else None,
             text=text,
@@ -447,6 +478,18 @@ class Column:
             raise ArgumentError(f"level of {self.name!r}", label, f"is not declared; declared are {shown or 'none'}")
         return found
 
+    def values_by(self, other: Column) -> LevelRanges:
+        """Return the ranges by level of another column; each of its levels must have one."""
+        found, said = [self.values_in] * other.size, f"ranges of {self.name!r}"
+        for level, values in self.ranges:
+            found[other.code(level)] = values
+        if len({other.code(level) for level, _ in self.ranges}) < len(self.ranges):
+            raise ArgumentError(said, other.name, "has a level with two ranges, by its value and by its label")
+        if None in found:
+            expected = f"is a level of {other.name!r} without a range: give it one, or declare a range for all others"
+            raise ArgumentError(said, other.labels[found.index(None)], expected)
+        return LevelRanges(other.name, other.labels, tuple(filter(None, found)))
+
     def arguments(self) -> dict[str, Any]:
         """Return the declaration of the column, as arguments of `Column`."""
         edges: object = self.edges
@@ -458,6 +501,8 @@ class Column:
             "edges": edges,
             "labels": None if self._every else self.given_labels,
             "range": self.values_in,
+            "range_by": self.range_by,
+            "ranges": dict(self.ranges) or None,
             "other": self.other,
             "missing": self.missing,
             "expression": self.expression,
@@ -468,21 +513,18 @@ class Column:
     def declaration(self, directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         """Return what is declared, as people write it, with paths relative to a directory, if one is given."""
         found = {name: value for name, value in self.arguments().items() if value is not None and name != "name"}
-        if (values_in := found.pop("range", None)) is not None:
-            found |= values_in.to_dict()
-        if (table := found.get("lookup")) is not None:
-            found |= {"lookup": table.path_from(directory), "key": table.key}
+        if self.values_in is not None:
+            found["range"], found["step"] = self.values_in.plain[:2], self.values_in.plain[2]
+        if self.ranges:
+            found["ranges"] = {level: values.plain for level, values in self.ranges}
+        if self.lookup is not None:
+            found |= {"lookup": self.lookup.path_from(directory), "key": self.lookup.key}
         return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain values, ready for JSON: dates, times and infinite ends as text."""
-        found: dict[str, Any] = {}
-        for name, value in self.arguments().items():
-            if isinstance(value, ValueRange | Lookup):
-                found |= value.to_dict()
-            elif name != "name" and value is not None:
-                found[name] = _plain_declaration(value)
-        return found
+        found = {name: _plain_declaration(value) for name, value in self.declaration().items()}
+        return found if self.lookup is None else found | self.lookup.to_dict()
 
 
 def are_numbers(texts: Iterable[str]) -> bool:

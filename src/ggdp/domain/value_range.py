@@ -7,8 +7,9 @@ N          number of steps, (hi - lo) / g
 a          a value in steps from lo: an integer from 0 to N
 =========  =====================================================================================
 
-All of it must be known without the data. Numbers are read as the decimals that they are written as, so that a step of
-0.1 is a tenth.
+A column may have a range for each level of another column (`LevelRanges`); then these letters have one value in each
+cell. All of it must be known without the data. Numbers are read as the decimals that they are written as, so that a
+step of 0.1 is a tenth.
 """
 
 from __future__ import annotations
@@ -16,16 +17,24 @@ from __future__ import annotations
 import numbers
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from attrs import field, frozen
 
 from ggdp.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
 
 # Steps are 32-bit numbers; of at most FEW_STEPS squares are added up too.
 MOST_STEPS, FEW_STEPS = 2**31, 2**20
 # Whole ends that are at least so far apart are cut into steps of 1; others into at least FINE steps.
 _WIDE, _FINE = 100, 10_000
+# So many ranges are listed in a sentence.
+_FEW_LEVELS = 6
 
 
 def _exact(said: str, value: object) -> Fraction:
@@ -86,12 +95,62 @@ class ValueRange:
         """The lower end, in steps from 0."""
         return int(self.low / self.step)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the range as plain values, ready for JSON."""
-        return {"range": [_plain(self.low), _plain(self.high)], "step": _plain(self.step)}
+    @property
+    def furthest(self) -> int:
+        """The end that is further from 0, in steps from 0."""
+        return max(abs(self.offset), abs(self.offset + self.steps))
+
+    @property
+    def ranges(self) -> tuple[ValueRange, ...]:
+        """The ranges that cells have: this one."""
+        return (self,)
+
+    def in_cells(self, keys: pa.Table, at: Any = None) -> Any:  # noqa: ANN401, ARG002
+        """Return what has the numbers of the range of cells as attributes, or arrays of them."""
+        return self
+
+    @property
+    def plain(self) -> list[int | float]:
+        """The ends and the step as plain values, ready for JSON."""
+        return [_plain(self.low), _plain(self.high), _plain(self.step)]
 
     def __str__(self) -> str:
         return f"{_plain(self.low)} to {_plain(self.high)} in steps of {_plain(self.step)}"
+
+
+@frozen
+class LevelRanges:
+    """The public ranges of a column by level of another one, `by`: one for each of its published levels."""
+
+    by: str
+    levels: tuple[object, ...]
+    ranges: tuple[ValueRange, ...]
+
+    @property
+    def steps(self) -> int:
+        """The largest number of steps."""
+        return max(values.steps for values in self.ranges)
+
+    def places(self, keys: pa.Table) -> NDArray[np.int64]:
+        """Return which of the ranges each cell has, from the published keys."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        # Keys of open tables are text.
+        levels = pa.array(self.levels).cast(pa.string())
+        return np.asarray(pc.index_in(keys[self.by].cast(pa.string()), value_set=levels))
+
+    def in_cells(self, keys: pa.Table, at: Any = slice(None)) -> Any:  # noqa: ANN401
+        """Return arrays of Python's numbers, of the range of each cell (or of some, `at`), as attributes."""
+        which, names = self.places(keys)[at], ("low", "high", "step", "offset", "steps", "furthest")
+        return SimpleNamespace(
+            **{one: np.array([getattr(v, one) for v in self.ranges], object)[which] for one in names}
+        )
+
+    def __str__(self) -> str:
+        if len(self.levels) > _FEW_LEVELS:
+            return f"the range of each level of {self.by!r}"
+        return ", ".join(f"{values} for {level}" for level, values in zip(self.levels, self.ranges, strict=True))
 
 
 def _default_step(low: Fraction, high: Fraction) -> Fraction | None:

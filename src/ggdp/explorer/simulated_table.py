@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from ggdp import datasets
 from ggdp._records import frozen
+from ggdp.domain.value_range import LevelRanges
 from ggdp.errors import ArgumentError
 from ggdp.explorer import settings as fields
 from ggdp.noise import SeededSource
@@ -110,19 +111,22 @@ def simulate_table(plan: TablePlan, simulation: Simulation) -> ShownTable:
             shares = shares * (np.unravel_index(np.arange(cells), sizes)[axis] != column.other_code)
     cell = generator.choice(cells, size=units.size, p=shares / shares.sum())
     codes = np.unravel_index(cell, sizes) if sizes else ()
-    ranges = {each.column: _range(plan, each.column) for each in plan.request.each_statistic}
+    # The ends of the ranges of cells.
+    ranges = {each.column: _ranges(plan, each.column, sizes) for each in plan.request.each_statistic}
     columns: dict[str, Any] = {}
     for column, code in zip(by, codes, strict=True):
-        columns[column.name] = _values(column, code, ranges.get(column.name), generator)
+        ends = ranges[column.name][:, cell] if column.name in ranges else None
+        columns[column.name] = _values(column, code, ends, generator)
     for name, (low, high) in ranges.items():
-        columns.setdefault(name, low + (high - low) * generator.beta(2.0, 5.0, units.size))
+        columns.setdefault(name, low[cell] + (high - low)[cell] * generator.beta(2.0, 5.0, units.size))
     if plan.request.unit is not None:
         columns[plan.request.unit] = units
     # Each unit counts once in a cell.
     counted = cell if units.size == units[-1] + 1 else np.unique(units * cells + cell) % cells
     original = {"count": np.bincount(counted, minlength=cells).astype(np.float64)}
     for statistic in plan.request.each_statistic:
-        original |= _statistics(plan, statistic, np.asarray(columns[statistic.column]), cell, units, cells)
+        values = np.asarray(columns[statistic.column])
+        original |= _statistics(statistic, values, ranges[statistic.column], cell, units, cells)
     return _release(plan, columns, original, sizes, simulation.seed, "simulated")
 
 
@@ -162,10 +166,14 @@ def _release(
     return ShownTable(release=release, names=names, original=before, omitted=omitted, origin=origin)
 
 
-def _range(plan: TablePlan, name: str) -> tuple[float, float]:
-    found = plan.request.domain[name].values_in
-    assert found is not None
-    return float(found.low), float(found.high)
+def _ranges(plan: TablePlan, name: str, sizes: list[int]) -> NDArray[np.float64]:
+    """Return the lower and the upper ends of the ranges of a column in cells."""
+    values, cells = plan.request.values_in(name), math.prod(sizes)
+    assert values is not None
+    ends = np.array([(float(one.low), float(one.high)) for one in values.ranges]).T
+    if isinstance(values, LevelRanges):
+        return ends[:, np.unravel_index(np.arange(cells), sizes)[plan.request.by[0].index(values.by)]]
+    return np.repeat(ends, cells, axis=1)
 
 
 def _labels(column: Column) -> tuple[Any, ...]:
@@ -174,7 +182,7 @@ def _labels(column: Column) -> tuple[Any, ...]:
 
 
 def _values(
-    column: Column, codes: NDArray[np.int64], ends: tuple[float, float] | None, generator: np.random.Generator
+    column: Column, codes: NDArray[np.int64], ends: NDArray[np.float64] | None, generator: np.random.Generator
 ) -> pa.Array | NDArray[np.float64]:
     """Return values of a column that are counted as the codes; with a range, numbers in their bins."""
     import pyarrow as pa
@@ -183,8 +191,9 @@ def _values(
         if column.size >= len(column.edges):
             expected = "has a level for other or missing values, and a statistic; the simulation has no such values"
             raise ArgumentError("column", column.name, expected)
-        low, high = (np.clip(np.array(part, dtype=np.float64), *ends) for part in (column.edges[:-1], column.edges[1:]))
-        return low[codes] + (high - low)[codes] * generator.random(codes.size) * (1.0 - 1e-9)
+        edges = (np.array(part, dtype=np.float64) for part in (column.edges[:-1], column.edges[1:]))
+        low, high = (np.clip(edge[codes], *ends) for edge in edges)
+        return low + (high - low) * generator.random(codes.size) * (1.0 - 1e-9)
     values: list[Any] = list(column.levels or _labels(column))
     if column.edges is not None:
         values = [_value_in_bin(low, high) for low, high in zip(column.edges, column.edges[1:], strict=False)]
@@ -222,9 +231,9 @@ def _value_in_bin(low: Any, high: Any) -> Any:  # noqa: ANN401 - numbers, or dat
 
 
 def _statistics(
-    plan: TablePlan,
     statistic: Statistic,
     values: NDArray[np.float64],
+    ends: NDArray[np.float64],
     cell: NDArray[np.int64],
     units: NDArray[np.int64],
     cells: int,
@@ -236,7 +245,8 @@ def _statistics(
     added: NDArray[np.float64] = np.bincount(place, weights=values).astype(np.float64)
     if not isinstance(statistic, Sum):
         added = added / np.bincount(place)
-    added, where = np.clip(added, *_range(plan, statistic.column)), pairs % cells
+    where = pairs % cells
+    added = np.clip(added, *ends[:, where])
     number = np.bincount(where, minlength=cells)
     total: NDArray[np.float64] = np.bincount(where, weights=added, minlength=cells).astype(np.float64)
     if isinstance(statistic, Sum):

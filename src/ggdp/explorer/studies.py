@@ -155,8 +155,8 @@ def _lines_of(column: Column) -> dict[str, str]:
     for flag, role in (_LINES | {"range": "range"}).items():
         name, value = column.name, _declared(column).get(role)
         if isinstance(value, ValueRange):
-            low, high = value.to_dict()["range"]
-            text = f"{low}:{high}" if ValueRange(low, high) == value else f"{low}:{high}:{value.to_dict()['step']}"
+            low, high, step = value.plain
+            text = f"{low}:{high}" if ValueRange(low, high) == value else f"{low}:{high}:{step}"
         elif flag == "range":
             continue
         elif isinstance(value, Mapping):

@@ -162,7 +162,10 @@ class TypedTable(FileFields, CountedTexts):
                         raise ArgumentError(flag.name, value, "must be a whole number") from None
             if value or value == 0:
                 given[flag.name] = value
-        given["range"] = lines_of(self.ranges)
+        ranges = lines_of(self.ranges)
+        given["range"], given["range_by"] = (
+            [line for line in ranges if (":" in line) == ends] for ends in (True, False)
+        )
         given["strict_lines"] = self.lines == "strict"
         for line in lines_of(self.statistics):
             kind, _, value = line.partition(" ")

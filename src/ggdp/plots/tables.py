@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggdp import _validate
+from ggdp.domain.value_range import LevelRanges
 from ggdp.errors import ArgumentError
 from ggdp.plots import intervals, style
 from ggdp.tables import table_manifest as words
@@ -192,7 +193,7 @@ def plot_table(
     names = ["count", *statistics]
     if column not in names:
         raise ArgumentError("column", column, f"must be one of {', '.join(names)}")
-    counts = column == "count"
+    counts, on_axis = column == "count", ""
     if counts:
         unit = unit if unit is not None else words.counted(release.plan.request)
         what = f"noisy count of {style.one_line(style.require(str, unit=unit))}"
@@ -204,8 +205,18 @@ def plot_table(
         what = style.one_line(f"{fraction} quantile of {about}" if fraction else f"{kind} {about}".strip())
         published = statistics[column]
         values, lower, upper = published.value, published.lower, published.upper
+        measured = next(one for one in release.plan.request.each_statistic if column in one.names)
+        if isinstance(ranges := release.plan.request.values_in(measured.column), LevelRanges):
+            # Levels may have other units, so they share an axis of percentages. Numbers beside bars are as they are.
+            ends = {
+                level: max(abs(one.low), abs(one.high)) for level, one in zip(ranges.levels, ranges.ranges, strict=True)
+            }
+            whole = np.array([float(ends[level]) for level in shown.keys[ranges.by].to_pylist()])
+            whole, kind = (whole**2, "square") if measured.squares else (whole, "value")
+            values, lower, upper = (100.0 * numbers / whole for numbers in (values, lower, upper))
+            on_axis = f"{what}, in % of the largest {kind} of its {style.one_line(ranges.by)}"
     covers = style.one_line(shown.covers or "", 200)
-    drawn = intervals.Series(values, lower, upper, what, "95% interval", covers, counts)
+    drawn = intervals.Series(values, lower, upper, on_axis or what, "95% interval", covers, counts)
     name = f"{what[0].upper()}{what[1:]}" + (f" by {style.in_words(shown.by)}" if shown.by else "")
     name = name if title is None else style.one_line(style.require(str, title=title), 200)
     said = intervals.heading(release.release, name)

@@ -173,6 +173,8 @@ def _column(described: Mapping[str, Any]) -> str:
         return f"{len(described['levels']):,} public levels"
     if "edges" in described:
         return "public bins"
+    if "ranges" in described:
+        return f"numbers, clamped to a public range for each level of {described['range_by']!r}"
     is_number = "range" in described
     return "numbers, clamped to {} to {}".format(*described["range"]) if is_number else "levels chosen privately"
 

@@ -259,8 +259,8 @@ def bin_codes(
     # What is always passed leaves only what comes after it, and what is never passed only what comes before.
     first = sum(condition is True for condition in passed)
     last = len(passed) - sum(condition is False for condition in passed)
-    tree = _tree([condition for condition in passed if not isinstance(condition, bool)], codes[first : last + 1])
-    return fill_code(nw.when(~read.is_null()).then(tree), value, kind, column)
+    code = nested([condition for condition in passed if not isinstance(condition, bool)], codes[first : last + 1])
+    return fill_code(nw.when(~read.is_null()).then(code), value, kind, column)
 
 
 def _numbers(value: nw.Expr, found: nw.Expr | None, column: Column, dtype: nw.dtypes.DType) -> _Conditions:
@@ -379,10 +379,10 @@ def text_as_float(text: nw.Expr) -> nw.Expr:
     return nw.when(text.str.contains(_NUMBER)).then(text.str.replace_all(r"^\+", "")).cast(nw.Float64)
 
 
-def _tree(passed: Sequence[nw.Expr], codes: Sequence[int]) -> nw.Expr:
-    """Return the code after as many conditions as hold; each holds only where the one before it does."""
+def nested(passed: Sequence[nw.Expr], codes: Sequence[float]) -> nw.Expr:
+    """Return the number after as many conditions as hold; each holds only where the one before it does."""
     if not passed:
         return nw.lit(codes[0])
     middle = len(passed) // 2
-    right = _tree(passed[middle + 1 :], codes[middle + 1 :])
-    return nw.when(passed[middle]).then(right).otherwise(_tree(passed[:middle], codes[: middle + 1]))
+    right = nested(passed[middle + 1 :], codes[middle + 1 :])
+    return nw.when(passed[middle]).then(right).otherwise(nested(passed[:middle], codes[: middle + 1]))

@@ -59,9 +59,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ggdp.domain.value_range import LevelRanges
 from ggdp.sources.codes import NOWHERE, bin_codes, canonical_text, declared_text, fill_code, read_text, unit_value
 from ggdp.sources.engine import Dialect, Engine, Frame, as_frame, collect, safe_name
-from ggdp.sources.measures import SummedMeasure, known_name, step_of_unit, steps_of_rows
+from ggdp.sources.measures import SummedMeasure, ends_of_sums, known_name, step_of_unit, steps_by_level, steps_of_rows
 
 if TYPE_CHECKING:
     from ggdp.domain.column import Column
@@ -153,6 +154,21 @@ class MarginalQuery(NamedTuple):
         """All measures with the columns of their steps."""
         return list(zip(self.measured, self.steps, strict=True))
 
+    def code(self, summed: SummedMeasure) -> str:
+        """Return the column of the codes that the ranges of a measure are by; nothing where it has one range."""
+        values = summed.measure.values
+        return f"k{self.marginal.names.index(values.by)}" if isinstance(values, LevelRanges) else ""
+
+    @property
+    def codes(self) -> list[str]:
+        """The columns of codes that ranges of measures are by."""
+        return list(dict.fromkeys(filter(None, map(self.code, self.measured))))
+
+    @property
+    def carried_codes(self) -> list[str]:
+        """Those that are not among the keys of an open marginal."""
+        return [] if self.marginal.is_open else self.codes
+
     @property
     def terms(self) -> dict[str, nw.Expr]:
         """What is added up of the steps, by the columns of the sums."""
@@ -169,7 +185,9 @@ class MarginalQuery(NamedTuple):
     def carried(self) -> list[str]:
         """The columns beside the cell: what is added up, and the step if grouped by it; or the unit and its steps."""
         if self.limits is not None:
-            return [UNIT, *self.steps]
+            return [UNIT, *self.steps, *self.carried_codes]
+        if self.codes:
+            return self.steps
         return [*(self.steps if self.by_step else ()), *self.added]
 
 
@@ -212,17 +230,23 @@ def count_crowded(query: MarginalQuery) -> Frame:
 
 
 def clamped_totals(query: MarginalQuery) -> Frame:
-    """Count the units whose rows add up to `below` and `above` the range of the measure in a cell. Not private."""
+    """Count the units whose rows add up to `below` and `above` the range of the measure in a cell. Not private.
+
+    There is a row for each `code` that ranges are by, or one in all.
+    """
     # Before any cell of a unit is left out.
-    coded, names = _index_cells(query)
+    coded, names = (_name_keys if query.marginal.is_open else _index_cells)(query)
     (summed,), (step,) = query.measured, query.steps
-    values = summed.measure.values
-    totals = coded.group_by(UNIT, *names).agg(nw.col(step).count().alias("known"), nw.col(step).sum().alias("total"))
+    by = [UNIT, *names, *query.carried_codes]
+    totals = coded.group_by(*by).agg(nw.col(step).count().alias("known"), nw.col(step).sum().alias("total"))
     total, known = nw.col("total").cast(nw.Float64), nw.col("known") > 0
-    first, last = float(values.offset), float(values.offset + values.steps)
+    first, last = ends_of_sums(summed.measure, code := query.code(summed))
     outside = {"below": known & (total < first), "above": known & (total > last)}
     marked = (nw.when(flag).then(nw.lit(1)).otherwise(nw.lit(0)).alias(name) for name, flag in outside.items())
-    return totals.select(*marked).select(*(nw.col(name).sum().cast(nw.Int64) for name in outside))
+    added = [nw.col(name).sum().cast(nw.Int64) for name in outside]
+    if not code:
+        return totals.select(*marked).select(*added)
+    return totals.select(nw.col(code).alias("code"), *marked).group_by("code").agg(*added)
 
 
 def _index_cells(query: MarginalQuery) -> tuple[Frame, list[str]]:
@@ -254,9 +278,10 @@ def _keep(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
     """Return the kept pairs of units and cells with their steps, and rows (`ROWS`), at most R, if these are counted."""
     limits = query.limits
     assert limits is not None
-    steps = {step: step_of_unit(summed.measure, step) for summed, step in query.measured_steps}
+    steps = {step: step_of_unit(one.measure, step, query.code(one)) for one, step in query.measured_steps}
     aggregates = [part for parts, _ in steps.values() for part in parts]
-    pairs = coded.group_by(UNIT, *names).agg(nw.len().alias(ROWS), *aggregates)
+    # The codes of a cell are the same in all its rows.
+    pairs = coded.group_by(UNIT, *names, *query.carried_codes).agg(nw.len().alias(ROWS), *aggregates)
     taken = [nw.col(UNIT, *names), *(value.alias(step) for step, (_, value) in steps.items())]
     if limits.rows is not None:
         rows = nw.col(ROWS).cast(nw.Int64)
@@ -266,7 +291,9 @@ def _keep(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
 
 def _add_up(query: MarginalQuery, coded: Frame, names: list[str]) -> Frame:
     """Return what is added up in each cell, or in each cell and step."""
-    if query.limits is None:
+    if query.limits is None and query.codes:
+        found = _group(query, coded, names)
+    elif query.limits is None:
         by = [*names, *query.steps] if query.by_step else names
         found = coded.group_by(*by).agg(*(nw.col(name).sum() for name in query.added))
     elif query.measured:
@@ -290,7 +317,8 @@ def _code(query: MarginalQuery) -> Frame:
         else:
             raw.append((dialect.text(value) if kind == "text" else value).alias(f"c{place}"))
     raw += [steps_of_rows(frame, summed.measure, kinds).alias(step) for summed, step in query.measured_steps]
-    if limits is None and engine.groups_first(query):
+    # Ranges by level are known once rows have codes.
+    if limits is None and not query.codes and engine.groups_first(query):
         names = [f"{'k' if column.kind == 'bins' else 'c'}{place}" for place, column in columns]
         if not names:
             # A selection of literals alone would have one row.
@@ -307,6 +335,9 @@ def _code(query: MarginalQuery) -> Frame:
         unit = writable(dialect, unit_value(value, kind), kind)
         found = frame.select(*raw, unit.alias(UNIT)).filter(~nw.col(UNIT).is_null())
     found = _join(dialect, found, columns, kinds)
+    for summed, step in query.measured_steps:
+        if code := query.code(summed):
+            found = steps_by_level(found, summed.measure, step, code)
     counted = [
         ~nw.col(f"t{place}").is_null() if column.kind == "open" else nw.col(f"k{place}") != NOWHERE
         for place, column in columns

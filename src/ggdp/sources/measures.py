@@ -3,6 +3,7 @@
 =========  ==============================================================================================
 lo, g, N   lower end of the range, step, and number of steps (`ggdp.domain.value_range`)
 f          1 / g as a 64-bit float, such as 10 for steps of 0.1
+k          code of the level of another column, where each has a range of its own: then lo, g and N are those of k
 x          a value as a 64-bit float
 a          its step, min(max(floor((x - lo) f + 1/2), 0), N), an integer; null if there is no number
 =========  ==============================================================================================
@@ -33,7 +34,9 @@ sum    the sum of r = min(max(floor(x f + 1/2), -R), R), R = max(|lo|, |hi|) / g
 =====  ==========================================================================================================
 
 Claim. The step of a row depends on that row alone, and the value of a unit on the rows of that unit in the cell alone,
-in any order: integers are added up, and no float is.
+in any order: integers are added up, and no float is. In a cell they are from 0 to the N of that cell. Proof, where
+ranges are by level: k is the code of the row in a column of the marginal, so that rows of a cell have the same k, that
+of the cell; their lo, g and N are constants of the declaration.
 
 **Sums** are exact, also on engines that add in 64 bits. DuckDB adds 64-bit integers in 128 bits (`Dialect.wide_sums`),
 which hold the sums of 2^64 squares. On other engines a number a from 0 to N is h B + l with the digits h and l, both
@@ -50,21 +53,22 @@ are found by a division by a power of two and a subtraction of floats that hold 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from ggdp.domain.text_values import TextValues
-from ggdp.sources.codes import declared_text, text_as_float
+from ggdp.domain.value_range import LevelRanges, ValueRange
+from ggdp.sources.codes import declared_text, nested, text_as_float
 from ggdp.sources.engine import Frame, safe_name
 
 if TYPE_CHECKING:
-    from ggdp.domain.value_range import ValueRange
+    from ggdp.domain.table_domain import Domain
 
 PerUnit: TypeAlias = Literal["sum", "mean", "min", "max"]
 
@@ -78,7 +82,7 @@ class Measure:
     """One value for each unit and cell: of which column, in which range, and how it comes from the rows of a unit."""
 
     column: str
-    values: ValueRange
+    values: ValueRange | LevelRanges
     rule: PerUnit | None = None
     text: TextValues = field(factory=TextValues)  # how text is read
 
@@ -103,18 +107,15 @@ def number_name(column: str) -> str:
 
 
 def steps_of_rows(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> nw.Expr:
-    """Return the step of each row: a, or r where rows are added up; null if there is no number."""
+    """Return the step of each row: a, r where rows are added up, or x where ranges are by level; null if no number."""
     values = measure.values
-    low, first, last = float(values.low), 0, values.steps
-    if measure.rule == "sum":
-        most = max(abs(values.offset), abs(values.offset + values.steps))
-        low, first, last = 0.0, -most, most
     schema, name, kind = frame.collect_schema(), safe_name(measure.column), kinds[measure.column]
     if number_name(measure.column) in schema.names():
         name, kind = number_name(measure.column), "float"
     x = nw.col(name)
-    if schema[name] in _INTEGERS and _is_exact(measure):
-        x, least, most = x.cast(nw.Int64), int(low) + first, int(low) + last
+    if schema[name] in _INTEGERS and isinstance(values, ValueRange) and _is_exact(values):
+        low, first, last = _ends_of_rows(measure.rule, values)
+        x, least, most = x.cast(nw.Int64), int(low + first), int(low + last)
         clamped = nw.when((x >= least) & (x <= most)).then(x).when(x < least).then(nw.lit(least))
         clamped = clamped.when(x > most).then(nw.lit(most)).cast(nw.Int64)
         return clamped - int(low) if low else clamped
@@ -124,22 +125,53 @@ def steps_of_rows(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> n
         x = text_as_float(declared_text(x, measure.text.nulls, measure.text.number))
     else:
         x = text_as_float(x) if kind == "decimal" else x.cast(nw.Float64)
+    if isinstance(values, LevelRanges):
+        return x
+    low, first, last = _ends_of_rows(measure.rule, values)
     # What changes no float is left out.
     x = x - low if low else x
     x = x * float(1 / values.step) if values.step != 1 else x
-    x = x + 0.5
-    # Clamped before they are rounded down, which is an error on Spark for numbers beyond 64 bits. No engine takes NaN
-    # for a number that is below another one. DuckDB is fastest if the first condition holds for most rows.
-    clamped = nw.when((x >= first) & (x < last)).then(x).when(x < first).then(nw.lit(float(first)))
-    return clamped.when(~x.is_nan()).then(nw.lit(float(last))).floor().cast(nw.Int64)
+    return _clamped(x + 0.5, nw.lit(first), nw.lit(last))
+
+
+def steps_by_level(frame: Frame, measure: Measure, name: str, code: str) -> Frame:
+    """Return a frame with the steps of numbers (`name`), each in the range of the `code` of its row."""
+    lows, firsts, lasts = zip(*(_ends_of_rows(measure.rule, values) for values in measure.values.ranges), strict=True)
+    factor = _of_code(code, [float(1 / values.step) for values in measure.values.ranges])
+    x = (nw.col(name) - _of_code(code, lows)) * factor + 0.5
+    ends = {f"{name}_f": _of_code(code, firsts), f"{name}_l": _of_code(code, lasts)}
+    # One after the other: each use would have a copy of the conditions for all levels.
+    frame = frame.with_columns(x.alias(name), **ends)
+    return frame.with_columns(_clamped(nw.col(name), *map(nw.col, ends)).alias(name))
+
+
+def _ends_of_rows(rule: PerUnit | None, values: ValueRange) -> tuple[float, float, float]:
+    """Return what steps of rows are counted from, and the least and the largest."""
+    most = float(values.furthest)
+    return (0.0, -most, most) if rule == "sum" else (float(values.low), 0.0, float(values.steps))
+
+
+def _of_code(code: str, numbers: Sequence[float]) -> nw.Expr:
+    """Return the number of each row by its code; no column is looked at where all are the same."""
+    starts = [0, *(at for at in range(1, len(numbers)) if numbers[at] != numbers[at - 1])]
+    return nested([nw.col(code) >= start for start in starts[1:]], [numbers[start] for start in starts])
+
+
+def _clamped(x: nw.Expr, first: nw.Expr, last: nw.Expr) -> nw.Expr:
+    """Return numbers that are clamped and rounded down."""
+    # In this order, since rounding down is an error on Spark for numbers beyond 64 bits. No engine takes NaN for a
+    # number that is below another one. DuckDB is fastest if the first condition holds for most rows.
+    clamped = nw.when((x >= first) & (x < last)).then(x).when(x < first).then(first)
+    return clamped.when(~x.is_nan()).then(last).floor().cast(nw.Int64)
 
 
 def steps_of_array(values: pa.Array, measure: Measure) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
     """Return the step of each row of numbers, 0 where there is none, and which rows have one; None if all have."""
+    assert isinstance(measure.values, ValueRange)
     numbers = (values.fill_null(0) if values.null_count else values).to_numpy()
     known = values.is_valid().to_numpy(zero_copy_only=False) if values.null_count else None
     low, last = measure.values.low, measure.values.steps
-    if numbers.dtype.kind in "iu" and numbers.dtype != np.uint64 and _is_exact(measure):
+    if numbers.dtype.kind in "iu" and numbers.dtype != np.uint64 and _is_exact(measure.values):
         steps = numbers.astype(np.int64)
         np.clip(steps, int(low), int(low) + last, out=steps)
         steps -= int(low)
@@ -155,14 +187,20 @@ def steps_of_array(values: pa.Array, measure: Measure) -> tuple[NDArray[np.int64
     return steps, known
 
 
-def _is_exact(measure: Measure) -> bool:
+def _is_exact(values: ValueRange) -> bool:
     """Return whether integers have the same steps without floats."""
-    return measure.values.step == 1 and max(abs(measure.values.low), abs(measure.values.high)) <= _EXACT
+    return values.step == 1 and max(abs(values.low), abs(values.high)) <= _EXACT
 
 
-def step_of_unit(measure: Measure, name: str) -> tuple[list[nw.Expr], nw.Expr]:
+def ends_of_sums(measure: Measure, code: str) -> list[nw.Expr]:
+    """Return the ends of the range of a cell in steps from 0, by its code where ranges are by level."""
+    ends = ((float(values.offset), float(values.offset + values.steps)) for values in measure.values.ranges)
+    return [_of_code(code, numbers) for numbers in zip(*ends, strict=True)]
+
+
+def step_of_unit(measure: Measure, name: str, code: str = "") -> tuple[list[nw.Expr], nw.Expr]:
     """Return what is aggregated of the steps of a unit's rows in a cell, and the step of the unit from that."""
-    rule, values = measure.rule, measure.values
+    rule = measure.rule
     if rule in ("min", "max"):
         return [getattr(nw.col(name), rule)().alias(name)], nw.col(name)
     known, added = f"{name}_k", f"{name}_t"
@@ -171,8 +209,8 @@ def step_of_unit(measure: Measure, name: str) -> tuple[list[nw.Expr], nw.Expr]:
     if rule == "mean":
         value = ((total * 2.0 + number) / (number * 2.0)).floor()
     else:
-        first, last = float(values.offset), float(values.offset + values.steps)
-        inside = nw.when(total < first).then(nw.lit(first)).when(total > last).then(nw.lit(last)).otherwise(total)
+        first, last = ends_of_sums(measure, code)
+        inside = nw.when(total < first).then(first).when(total > last).then(last).otherwise(total)
         value = inside - first
     return aggregates, nw.when(nw.col(known) > 0).then(value).cast(nw.Int64)
 
@@ -182,6 +220,13 @@ class SummedMeasure(NamedTuple):
 
     measure: Measure
     squares: bool
+
+    def within(self, marginal: Domain) -> SummedMeasure:
+        """Return the measure; in a marginal without the column that ranges are by, which does not use it, with any."""
+        values = self.measure.values
+        if isinstance(values, ValueRange) or values.by in marginal:
+            return self
+        return self._replace(measure=evolve(self.measure, values=values.ranges[0]))
 
     @property
     def base(self) -> int:

@@ -117,7 +117,7 @@ def count_cells(connection: Any, files: Files, query: MarginalQuery) -> pa.Table
         return None
     names = list(dict.fromkeys([*query.marginal.names, *(measure.column for measure in measures)]))
     # A dot would be read as a path into a column of records.
-    if kinds - {"integer", "float"} or not names or any("." in name for name in names):
+    if kinds - {"integer", "float"} or query.codes or not names or any("." in name for name in names):
         return None
     try:
         # Arrow would know the bytes, too, but its Python package ends the process where such metadata are damaged.

@@ -248,7 +248,8 @@ class TableSource:
                         secret = int.from_bytes(hashlib.sha256(f"{query.key.hex()}:{place}".encode()).digest()[:8])
                         most = query.max_cells, query.max_rows_per_cell
                         limits = UnitLimits(query.unit, most[0], secret, most[1], query.unit_nulls)
-                    one = MarginalQuery(self.engine, rows.frame, marginal, limits, query.measured)
+                    measured = tuple(summed.within(marginal) for summed in query.measured)
+                    one = MarginalQuery(self.engine, rows.frame, marginal, limits, measured)
                     found.append(ask(one._replace(is_filtered=rows.frame is not frame)))
                 return found
 

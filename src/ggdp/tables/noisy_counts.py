@@ -136,8 +136,8 @@ def _with_statistics(
     assert split is not None
     summed = opened.sums(replace(query, measured=split.summed))
     shown, keys = _shown_cells(summed, plan, bits)
-    release = noisy_sums(plan, summed, shown, bits)
-    quantiles = draw_quantiles(opened, query, plan, shown, bits)
+    release = noisy_sums(plan, summed, shown, keys, bits)
+    quantiles = draw_quantiles(opened, query, plan, shown, keys, bits)
     sizes = [sums * one.cells.size for sums, one in zip(split.sums, shown, strict=True)]
     parts, tables = np.split(release.values, np.cumsum(sizes[:-1], dtype=np.intp)), []
     for number, (domain, part) in enumerate(zip(request.domains, parts, strict=True)):
@@ -155,7 +155,7 @@ def _with_statistics(
                 lower=lower,
                 upper=upper,
                 covers=covered(request, number),
-                statistics=published_statistics(plan, number, noisy, quantiles[number]),
+                statistics=published_statistics(plan, number, noisy, quantiles[number], keys[number]),
                 written=request.count_columns,
                 digits=request.digits,
             )

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from ggdp.domain.column import Column
     from ggdp.domain.filters import Derived, Filter
     from ggdp.domain.table_domain import Domain
+    from ggdp.domain.value_range import LevelRanges, ValueRange
     from ggdp.ledger import Ledger
     from ggdp.noise import Source
     from ggdp.sources.text_files import TextFormat
@@ -436,6 +437,11 @@ class TableOptions(TextOptions):
                 label="Ranges",
                 name="range",
             ),
+            _repeated(
+                "Another column whose levels have ranges of their own (value=test, with --range value:sodium=100:180).",
+                "COL=OTHER",
+                name="range_by",
+            ),
         ),
     )
     per_unit: PerUnit | None = option(
@@ -647,6 +653,11 @@ class TableRequest(TableOptions):
 
         declared = self.domain[name] if name in self.domain else Column(name=name)
         return declared.read_as(self.values)
+
+    def values_in(self, name: str) -> ValueRange | LevelRanges | None:
+        """Return the public range of a column, or its ranges by level of another one; None if it has none."""
+        column = self.domain[name]
+        return column.values_in if column.range_by is None else column.values_by(self.domain[column.range_by])
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

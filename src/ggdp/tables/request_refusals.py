@@ -180,8 +180,17 @@ def _refused_shares(request: TableRequest) -> _Refusals:
 def _refused_statistics(request: TableRequest) -> _Refusals:
     """Yield statistics without a public range, and what statistics do not go with."""
     measured = dict.fromkeys(statistic.column for statistic in request.each_statistic)
+    tables = list(zip(request.by, request.domains, request.table_statistics, strict=True))
     for column in measured:
-        if column not in request.domain or request.domain[column].values_in is None:
+        by = request.domain[column].range_by if column in request.domain else None
+        among = [(names, domain) for names, domain, asked in tables if any(one.column == column for one in asked)]
+        if by is not None and any(by not in names or domain[by].kind == "open" for names, domain in among):
+            words = (
+                "has a range for each level of {other!r}, so a cell must be of one level: declare its levels and name "
+                "it in {by} of every table with this statistic, or declare one range for the column"
+            )
+            yield "statistics", column, Message(words, other=by)
+        elif column not in request.domain or request.values_in(column) is None:
             words = (
                 "has no public range, which must be known without the data; declare one, with {range} or in the domain "
                 "([columns.{column}] range = [low, high])"
@@ -190,13 +199,13 @@ def _refused_statistics(request: TableRequest) -> _Refusals:
         if column == request.unit:
             yield "statistics", column, "is the column of units, which has no statistics"
     for statistic in request.each_statistic:
-        values = request.domain[statistic.column].values_in
+        values = request.values_in(statistic.column)
         assert values is not None
         if statistic.squares and values.steps > FEW_STEPS:
             said = f"its range has {values.steps:,} steps, and a {statistic.kind} is computed on at most {FEW_STEPS:,}"
             yield "statistics", statistic.column, f"{said}; declare a larger step"
         is_summed = request.unit is not None and (request.per_unit or statistic.rule) == "sum"
-        if is_summed and max(abs(values.offset), abs(values.offset + values.steps)) > MOST_STEPS:
+        if is_summed and max(one.furthest for one in values.ranges) > MOST_STEPS:
             said = f"its range ends more than {MOST_STEPS:,} steps from 0, and the rows of a unit are added up in steps"
             yield "statistics", statistic.column, f"{said}; declare a larger step"
     for names, statistics in zip(request.by, request.table_statistics, strict=True):

@@ -47,6 +47,7 @@ from ggdp.domain.column import Column
 from ggdp.domain.periods import instant_of_value
 from ggdp.domain.table_domain import Domain
 from ggdp.domain.text_values import TextValues
+from ggdp.domain.value_range import LevelRanges
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms import Mechanism
 from ggdp.privacy import ApproxDP, PureDP, Sensitivity
@@ -115,6 +116,7 @@ class RangeCheck:
     # The column, and its range and step.
     name: str
     range: str
+    level: Any = None  # where ranges are by level of another column: the level, to whose rows all else is limited
     # How many rows there are, and how many of them have no value.
     rows: int
     nulls: int
@@ -709,10 +711,8 @@ def check_table(
         measured = plan_statistics(request).measured if request.statistics else ()
         source.check(CountQuery(marginals=request.domains, measured=measured))
         columns = tuple(_column(source, column) for column in declared.values())
-        ranges = tuple(
-            _range(source, request, request.column(name))
-            for name in dict.fromkeys(statistic.column for statistic in request.each_statistic)
-        )
+        asked_of = dict.fromkeys(statistic.column for statistic in request.each_statistic)
+        ranges = tuple(found for name in asked_of for found in _ranges(source, request, request.column(name)))
         rows = columns[0].rows if columns else ranges[0].rows
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains if len(marginal))
         units = None if request.unit is None else _units(source, request.unit, request, marginals, rows, epsilon)
@@ -753,8 +753,11 @@ def _unreadable(columns: Sequence[ColumnCheck], ranges: Sequence[RangeCheck], da
         unparsable = _TIMES if column.name in dated else _NUMBERS
         needed = unparsable if column.unparsable > unread / 2 else "match no level and no bin"
         yield from _nothing(column.name, column.rows - column.nulls, unread, column.forms, needed)
-    for one in ranges:
-        yield from _nothing(one.name, one.rows - one.nulls, one.not_numbers, one.forms, _NUMBERS)
+    for name in dict.fromkeys(one.name for one in ranges):
+        # Of all levels together, where ranges are by level.
+        own = [one for one in ranges if one.name == name]
+        values, unread = sum(one.rows - one.nulls for one in own), sum(one.not_numbers for one in own)
+        yield from _nothing(name, values, unread, max(one.forms for one in own), _NUMBERS)
 
 
 def _column(source: TableSource, column: Column) -> ColumnCheck:
@@ -803,48 +806,58 @@ def _column(source: TableSource, column: Column) -> ColumnCheck:
     )
 
 
-def _range(source: TableSource, request: TableRequest, column: Column) -> RangeCheck:
-    """Return what the public range of a column would clamp, of rows and of the sums of units."""
-    values = column.values_in
+def _ranges(source: TableSource, request: TableRequest, column: Column) -> Iterator[RangeCheck]:
+    """Yield what the public range of a column, or of each level, would clamp, of rows and of the sums of units."""
+    values = request.values_in(column.name)
     assert values is not None
-    low, high = float(values.low), float(values.high)
-    # The last bin has its end; so the end of the range is inside.
-    edges = (-math.inf, low, math.nextafter(high, math.inf), math.inf)
-    probe = _probe(column, edges=edges)
-    below, inside, above, unparsable, nulls = _by_code(source, probe).tolist()
-    if source.engine.kinds[column.name] == "boolean":
-        # Truths are numbers here, 0 and 1, though no bin of numbers holds them.
-        inside, unparsable = unparsable, 0
+    levels, by = (values.levels, [request.column(values.by)]) if isinstance(values, LevelRanges) else ((None,), [])
+    # The last bin has its end; so the end of a range is inside.
+    ends = [(float(one.low), math.nextafter(float(one.high), math.inf)) for one in values.ranges]
+    edges = (-math.inf, *sorted({end for pair in ends for end in pair}), math.inf)
+    counts = _by_code(source, *by, _probe(column, edges=edges)).reshape(len(levels), -1)
+    # Truths are numbers here, 0 and 1, though no bin of numbers holds them.
+    unread = counts[:, -2] * (source.engine.kinds[column.name] != "boolean")
     anywhere = Column(name=column.name, edges=(-math.inf, math.inf), other=_OTHER, missing=_MISSING)
-    forms = _forms(_unmatched(source, anywhere, anywhere)) if unparsable else ()
+    forms = _forms(_unmatched(source, anywhere, anywhere)) if unread.any() else ()
     measures = [
         measure_of(request, statistic) for statistic in request.each_statistic if statistic.column == column.name
     ]
-    totals: dict[str, int] = {}
+    totals: dict[str, NDArray[np.int64]] = {}
     if summed := tuple(SummedMeasure(measure, squares=False) for measure in measures if measure.rule == "sum"):
         # No cell is left out, so that the key decides nothing.
         limits = {"unit": request.unit, "unit_nulls": request.unit_limits["unit_nulls"]}
-        query = CountQuery(marginals=request.domains, **limits, measured=summed[:1], key=bytes(16))
-        tables = source.answer(query, clamped_totals)
-        totals = {f"totals_{end}": sum(table[end][0].as_py() or 0 for table in tables) for end in ("below", "above")}
-    advice = []
-    # A twentieth of the values is worth a thought.
-    if below + above > 0.05 * (below + inside + above):
-        advice.append("many values would be clamped: is this the range that the code book gives?")
-    if unparsable:
-        advice.append("values that are not numbers are left out of the statistics")
-    return RangeCheck(
-        name=column.name,
-        range=str(values),
-        rows=below + inside + above + unparsable + nulls,
-        nulls=nulls,
-        not_numbers=unparsable,
-        below=below,
-        above=above,
-        **totals,
-        forms=forms,
-        advice=tuple(advice),
-    )
+        asked = zip(request.domains, request.table_statistics, strict=True)
+        domains = tuple(domain for domain, statistics in asked if any(one.column == column.name for one in statistics))
+        query = CountQuery(marginals=domains, **limits, measured=summed[:1], key=bytes(16))
+        totals = {f"totals_{end}": np.zeros(len(levels), dtype=np.int64) for end in ("below", "above")}
+        for table, end in (
+            (table, end) for table in source.answer(query, clamped_totals) for end in ("below", "above")
+        ):
+            found = [number or 0 for number in table[end].to_pylist()]
+            np.add.at(
+                totals[f"totals_{end}"], table["code"].to_numpy() if by else np.zeros(len(found), np.int64), found
+            )
+    for place, (level, one, (low, high), row) in enumerate(zip(levels, values.ranges, ends, counts, strict=True)):
+        below, above = int(row[: edges.index(low)].sum()), int(row[edges.index(high) : -2].sum())
+        advice = []
+        # A twentieth of the values is worth a thought.
+        if below + above > 0.05 * row[:-2].sum():
+            advice.append("many values would be clamped: is this the range that the code book gives?")
+        if unread[place]:
+            advice.append("values that are not numbers are left out of the statistics")
+        yield RangeCheck(
+            name=column.name,
+            range=str(one),
+            level=level,
+            rows=int(row.sum()),
+            nulls=int(row[-1]),
+            not_numbers=int(unread[place]),
+            below=below,
+            above=above,
+            **{name: int(found[place]) for name, found in totals.items()},
+            forms=forms if unread[place] else (),
+            advice=tuple(advice),
+        )
 
 
 def _probe(column: Column, **declared: Any) -> Column:  # noqa: ANN401 - levels or edges
@@ -857,10 +870,11 @@ def _open(column: Column) -> Column:
     return Column(name=column.name, null_values=column.text.null_values)
 
 
-def _by_code(source: TableSource, probe: Column) -> NDArray[np.int64]:
-    """Return how many rows have each code of a column in which every row has one."""
-    (counted,) = source.count(CountQuery(marginals=(Domain([probe]),)))
-    found = np.zeros(probe.size, dtype=np.int64)
+def _by_code(source: TableSource, *columns: Column) -> NDArray[np.int64]:
+    """Return how many rows have each code of a column, or are in each cell of several."""
+    domain = Domain(columns)
+    (counted,) = source.count(CountQuery(marginals=(domain,)))
+    found = np.zeros(domain.size, dtype=np.int64)
     found[counted.cells] = counted.counts
     return found
 

@@ -113,7 +113,7 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
     complete = [names for names, regime in zip(request.by, request.regimes, strict=True) if regime == "declared"]
     whole = tuple(" x ".join(names) for names in complete) if request.regime == "mixed" else ()
     if plan.statistics is not None:
-        ranges = {one.column: request.domain[one.column].values_in for one in request.each_statistic}
+        ranges = {one.column: request.values_in(one.column) for one in request.each_statistic}
         shown = "; ".join(f"{column!r}: {values}" for column, values in ranges.items())
         said.append(
             f"For statistics, values are clamped and rounded to public ranges and steps ({shown}), and what is not a "
@@ -233,7 +233,7 @@ def _columns(request: TableRequest, number: int, *, earlier: bool) -> list[dict[
     )
     said += [one for one in described if one[0] in counts]
     for statistic in request.table_statistics[number]:
-        of = f"{statistic.column}, clamped to {request.domain[statistic.column].values_in}"
+        of = f"{statistic.column}, clamped to {request.values_in(statistic.column)}"
         fractions = statistic.fractions if isinstance(statistic, Quantile) else ()
         texts = [f"{fraction:g} quantile of {of}" for fraction in fractions] or [f"{statistic.kind} of {of}"]
         for name, text in zip(statistic.names, texts, strict=True):

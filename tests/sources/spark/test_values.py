@@ -3,7 +3,7 @@
 import pytest
 from tests.sources.measured import assert_measured
 from tests.sources.spark import cluster as spark_cluster
-from tests.sources.test_values import TABLE, cell_of, query_of
+from tests.sources.test_values import BY, TABLE, by_level, cell_of, query_of
 from tests.sources.zoo import FILES
 
 
@@ -29,4 +29,13 @@ def test_spark_has_the_same_steps(tmp_path, columns, rule, ranges):
     table = TABLE.select(["k", "u", *columns])
     path = FILES["parquet"](table, tmp_path)
     query = query_of(list(columns), rule=rule, max_cells=1 if rule is None else 2, ranges=ranges)
+    assert_measured(path, table.to_pylist(), query, cell_of, engine="spark")
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("rule", [None, pytest.param("sum", marks=pytest.mark.exhaustive)])
+def test_spark_has_the_steps_of_the_ranges_of_cells(tmp_path, rule):
+    table = TABLE.select(["k", "u", "double", "text"])
+    path = FILES["parquet"](table, tmp_path)
+    query = by_level(query_of(["double", "text"], rule=rule, max_cells=2 if rule else 1, ranges=1), by=BY)
     assert_measured(path, table.to_pylist(), query, cell_of, engine="spark")

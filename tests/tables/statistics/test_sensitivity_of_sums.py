@@ -20,6 +20,7 @@ import ggdp
 from ggdp.domain.table_domain import Domain
 from ggdp.sources.measures import SummedMeasure
 from ggdp.sources.query import CountQuery, open_source
+from ggdp.tables.noisy_counts import keys_of_cells
 from ggdp.tables.request import TableRequest
 from ggdp.tables.statistics.statistics_plan import plan_statistics
 from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT
@@ -32,6 +33,7 @@ DECLARED = {
     "y": {"range": [3, 1003], "step": 1},
 }
 VALUES = (None, float("nan"), float("inf"), -float("inf"), -1.0, 1.0, 0.05, 0.3, 3.0, 4.0, 500.5, 1003.0, -0.0, 1e300)
+BY_LEVEL = {"range_by": "j", "ranges": {"d": [-1, 1, 0.1], "m": [-400, -7]}, "range": [3, 1003], "step": 0.5}
 STATISTICS = (ggdp.Mean("x"), ggdp.Sum("x"), ggdp.Variance("x"), ggdp.Mean("y"), ggdp.Sum("y"), ggdp.Variance("y"))
 
 
@@ -50,11 +52,19 @@ def random_request(rng, *, units):
         statistics = [chosen, random_statistics(rng) if rng.random() < 0.7 else None]
         columns |= {statistic.column for statistic in statistics[1] or ()}
     is_open = rng.random() < 0.5
+    declared, tables = dict(DECLARED), statistics if statistics is not chosen else [chosen] * len(by or [[]])
+    asked = [
+        names
+        for names, of_table in zip(by or [[]], tables, strict=True)
+        if "x" in {one.column for one in of_table or ()}
+    ]
+    if all("j" in names for names in asked) and rng.random() < 0.5:
+        declared["x"] = BY_LEVEL
     return TableRequest(
         by=by,
         goal=ggdp.ApproxDP(1.0, 1e-6) if is_open else ggdp.PureDP(1.0),
         # Keys of an open table are chosen privately.
-        domain=Domain({name: declared for name, declared in DECLARED.items() if not is_open or name != "k"}),
+        domain=Domain({name: one for name, one in declared.items() if not is_open or name != "k"}),
         statistics=statistics,
         neighbours=rng.choice(["add-remove", "replace-one"]),
         weights={column: rng.choice([0.3, 1.0, 4.0]) for column in columns} if rng.random() < 0.4 else None,
@@ -110,6 +120,11 @@ def cells_of(marginal, at):
     return [divmod(cell, each) for cell in at.tolist()]
 
 
+def ranges_of(group, marginal, at):
+    keys = at if isinstance(at, pa.Table) else keys_of_cells(marginal, at)
+    return None if group.measure is None else group.measure.values.in_cells(keys)
+
+
 def moves_of(engine, request, plan, pairs, max_cells):
     """How far each pair of neighbours moves each group of each cell: of every pair, a list of lengths in steps."""
     query = query_of(request, plan.summed, max_cells)
@@ -123,7 +138,8 @@ def moves_of(engine, request, plan, pairs, max_cells):
         for group in groups:
             change = defaultdict(lambda size=group.sums: np.zeros(size, dtype=np.int64))
             for sign, (at, sums) in zip((-1, 1), answers, strict=True):
-                found = group.steps(sums[measures.index(group.measure)] if group.measure in measures else sums[0])
+                which = sums[measures.index(group.measure)] if group.measure in measures else sums[0]
+                found = group.steps(which, ranges_of(group, marginal, at))
                 for (number, rest), steps in zip(cells_of(marginal, at), found.T, strict=True):
                     change[number, str(rest)] += sign * steps
             for (number, _), move in change.items():

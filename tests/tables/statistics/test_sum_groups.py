@@ -21,13 +21,16 @@ def cell(values):
 
 def group(kind, steps, size, *, neighbours="add-remove", low=0):
     values = ValueRange(low, low + steps, 1)
-    ends = max(abs(low), abs(low + steps))
-    largest = ends if neighbours == "add-remove" else max(ends, steps)
-    return SumGroup(kind=kind, measure=Measure(column="x", values=values), size=size, largest=largest)
+    replaced = neighbours == "replace-one"
+    return SumGroup(kind=kind, measure=Measure(column="x", values=values), size=size, replaced=replaced)
+
+
+def steps_of(group, found):
+    return group.steps(found, group.measure.values)
 
 
 def moved(group, before, after):
-    return (group.steps(cell(after)) - group.steps(cell(before)))[:, 0]
+    return (steps_of(group, cell(after)) - steps_of(group, cell(before)))[:, 0]
 
 
 CASES = st.tuples(
@@ -76,20 +79,20 @@ def test_sums_give_counts_means_and_variances_back():
     values = [rng.randint(0, 100) for _ in range(50)] + [None] * 7
     known = [value / 100 for value in values if value is not None]
     size = 10**9
-    missing, low, high = group("pair", 100, size).steps(cell(values))[:, 0] / size
+    missing, low, high = steps_of(group("pair", 100, size), cell(values))[:, 0] / size
     assert (round(missing), round(low + high)) == (7, 50)
     assert high / (low + high) == pytest.approx(sum(known) / 50, abs=1e-8)
-    missing, t0, t1, t2 = group("triple", 100, size).steps(cell(values))[:, 0] / size
+    missing, t0, t1, t2 = steps_of(group("triple", 100, size), cell(values))[:, 0] / size
     assert (round(missing), round(t0 + t1 + t2)) == (7, 50)
     assert t2 / 50 == pytest.approx(sum(t * t for t in known) / 50, abs=1e-8)
     assert (t1 / 2 + t2) / 50 == pytest.approx(sum(known) / 50, abs=1e-8)
-    (total,) = group("sum", 100, size, low=-30).steps(cell(values))[:, 0] * 70 / size
+    (total,) = steps_of(group("sum", 100, size, low=-30), cell(values))[:, 0] * 70 / size
     assert total == pytest.approx(sum(100 * t - 30 for t in known), abs=1e-6)
 
 
 def test_sums_beyond_the_floats_are_clamped():
     found = group("count", 1, 2**20)
-    assert found.steps(cell([0] * 3)._replace(units=np.array([10**30], dtype=object)))[0, 0] == 2**53
+    assert steps_of(found, cell([0] * 3)._replace(units=np.array([10**30], dtype=object)))[0, 0] == 2**53
 
 
 def delta_of(order, scale, move, epsilon):

@@ -72,7 +72,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
@@ -84,6 +84,9 @@ from ggdp.errors import ArgumentError
 if TYPE_CHECKING:
     from ggdp.noise.generalized_gaussian import Floats
     from ggdp.tables.statistics.weighted_noise import WeightedNoise
+
+    # The ends of a range, or of one for each cell.
+    Bounds: TypeAlias = tuple[float, float] | tuple[Floats, Floats]
 
 # Sums of a count, a pair and a triple, with the one for units without a value.
 COUNT, PAIR, TRIPLE = 1, 3, 4
@@ -161,7 +164,7 @@ def count_weights(columns: Sequence[ColumnSums]) -> list[Floats]:
 
 def sum_estimate(
     column: ColumnSums,
-    bounds: tuple[float, float],
+    bounds: Bounds,
     noise: WeightedNoise,
     level: float = 0.95,
     *,
@@ -170,18 +173,20 @@ def sum_estimate(
     """Return the sum of the values in each cell; other columns of the same units make it more precise."""
     lo, hi = checked_range(bounds)
     unit, coordinates = column.unit, column.coordinates
-    weights = [np.concatenate(([0.0], np.linspace(lo, hi, coordinates - 1))) / unit]
+    # The coordinates last, after the cells if each has a range of its own.
+    slopes = np.moveaxis(np.linspace(lo, hi, coordinates - 1), 0, -1)
+    weights = [np.concatenate((np.zeros_like(slopes[..., :1]), slopes), axis=-1) / unit]
     if others:
         rest = count_weights(others)
         spread = sum(float(np.square(part).sum()) for part in rest)
-        share = float(weights[0].sum()) / unit / (coordinates / unit**2 + spread)
+        share = weights[0].sum(axis=-1, keepdims=True) / unit / (coordinates / unit**2 + spread)
         weights = [weights[0] - share / unit, *(share * part for part in rest)]
     return Estimate(*_linear([column, *others], weights, noise, level))
 
 
-def single_sum_estimate(sums: ArrayLike, step: float, noise: WeightedNoise, level: float = 0.95) -> Estimate:
+def single_sum_estimate(sums: ArrayLike, step: float | Floats, noise: WeightedNoise, level: float = 0.95) -> Estimate:
     """Return sums of values that have one noisy sum each, a 1 of which is worth `step` in the unit of the column."""
-    step = _validate.positive(step=step)
+    step = step if isinstance(step, np.ndarray) else _validate.positive(step=step)
     noisy = np.asarray(sums).astype(np.float64)
     reach = noise.half_widths([1.0], level)
     lower, upper = ((noisy + sign * (reach + ROUNDING * np.abs(noisy))) * step for sign in (-1.0, 1.0))
@@ -198,7 +203,7 @@ def _linear(
     # Not by a matrix product, whose threads would wait busily afterwards.
     terms = np.concatenate([column.sums * part for column, part in zip(columns, weights, strict=True)], axis=-1)
     value, sizes = terms.sum(axis=-1), np.abs(terms).sum(axis=-1)
-    reach = noise.half_widths(np.concatenate(weights), level) + ROUNDING * sizes
+    reach = noise.half_widths(np.concatenate(weights, axis=-1), level) + ROUNDING * sizes
     return value, value - reach, value + reach
 
 
@@ -398,15 +403,15 @@ def _share(part: Floats, whole: Floats) -> Floats:
     return np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0.0)
 
 
-def checked_range(bounds: tuple[float, float]) -> tuple[float, float]:
-    """Return the ends of a public range, whose width is a float above 0."""
-    lo, hi = _validate.finite(bounds=bounds[0]), _validate.finite(bounds=bounds[1])
-    if not 0.0 < hi - lo < math.inf:
+def checked_range(bounds: Bounds) -> Bounds:
+    """Return the ends of a public range, or of one for each cell, whose width is a float above 0."""
+    lo, hi = (end if isinstance(end, np.ndarray) else _validate.finite(bounds=end) for end in bounds)
+    if not np.all((hi - lo > 0.0) & (hi - lo < math.inf)):
         raise ArgumentError("bounds", bounds, "must be a lower end below the upper one, with a finite distance")
-    return lo, hi
+    return lo, hi  # type: ignore[return-value]
 
 
-def place_in_range(value: Floats, lower: Floats, upper: Floats, bounds: tuple[float, float]) -> Estimate:
+def place_in_range(value: Floats, lower: Floats, upper: Floats, bounds: Bounds) -> Estimate:
     """Return lo + (hi - lo) t for parts t of a range, the ends rounded outwards and all of them within the range.
 
     Rounded sums and products are monotone, so the order of the three is kept.
@@ -414,11 +419,11 @@ def place_in_range(value: Floats, lower: Floats, upper: Floats, bounds: tuple[fl
     lo, hi = checked_range(bounds)
     middle, low, high = (np.clip(lo + (hi - lo) * part, lo, hi) for part in (value, lower, upper))
     # One ulp of the larger of the numbers added.
-    ulp = np.spacing(max(abs(lo), abs(hi)))
+    ulp = np.spacing(np.maximum(np.abs(lo), np.abs(hi)))
     return Estimate(middle, np.maximum(low - ulp, lo), np.minimum(high + ulp, hi))
 
 
-def scale_parts(value: Floats, lower: Floats, upper: Floats, factor: float, most: float) -> Estimate:
+def scale_parts(value: Floats, lower: Floats, upper: Floats, factor: float | Floats, most: float) -> Estimate:
     """Return parts times a factor above 0, the ends rounded outwards, from 0 to the factor times `most`."""
     top = most * factor
     middle, low, high = (np.minimum(part * factor, top) for part in (value, lower, upper))

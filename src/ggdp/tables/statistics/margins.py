@@ -45,7 +45,8 @@ def count_half_width(plan: TablePlan) -> int:
 def half_widths(plan: TablePlan) -> dict[str, list[float]]:
     """Return the half-widths of each statistic in cells of `SIZES` units; those of quantiles are numbers of units.
 
-    Those of a statistic of several tables are the largest.
+    Those of a statistic of several tables are the largest, as are those of quantiles of levels with ranges of their
+    own; those of other statistics are by level there.
     """
     assert plan.statistics is not None
     found: dict[str, list[float]] = {}
@@ -56,18 +57,24 @@ def half_widths(plan: TablePlan) -> dict[str, list[float]]:
     for table, statistics in enumerate(plan.request.table_statistics):
         groups = {group.measure: group for group in plan.statistics.tables[table]}
         for statistic in statistics:
-            if isinstance(statistic, Sum):
-                without_units = estimate_of(plan, table, statistic, np.zeros((plan.statistics.sums[table], 1)))
-                add(statistic.names[0], [float(without_units.upper[0])] * len(SIZES))
-            elif not isinstance(statistic, Quantile):
-                measure = measure_of(plan.request, statistic)
-                bounds = (float(measure.values.low), float(measure.values.high))
-                kind = (groups[measure].size, groups[measure].sums)
-                add(statistic.names[0], ratio_margins(statistic.kind, kind, bounds, noise_of(plan)))
+            if isinstance(statistic, Quantile):
+                continue
+            measure = measure_of(plan.request, statistic)
+            group, levels = groups[measure], getattr(measure.values, "levels", None)
+            for place, values in enumerate(measure.values.ranges):
+                name = statistic.names[0] if levels is None else f"{statistic.names[0]}, {levels[place]}"
+                if isinstance(statistic, Sum):
+                    nothing = np.zeros((plan.statistics.sums[table], 1))
+                    add(name, [float(estimate_of(plan, table, statistic, nothing, values).upper[0])] * len(SIZES))
+                else:
+                    halves = ratio_margins(statistic.kind, (group.size, group.sums), (0.0, 1.0), noise_of(plan))
+                    width = float(values.high) - float(values.low)
+                    add(name, [half * width**statistic.degree for half in halves])
     for planned in plan.statistics.quantiles:
-        errors = [planned.of_a_cell.rank_errors(size) for size in SIZES]
-        for place, name in enumerate(planned.statistic.names):
-            add(name, [error[place] for error in errors])
+        for values in dict.fromkeys(planned.measure.values.ranges):
+            errors = [planned.of_cells(values).rank_errors(size) for size in SIZES]
+            for place, name in enumerate(planned.statistic.names):
+                add(name, [error[place] for error in errors])
     return found
 
 

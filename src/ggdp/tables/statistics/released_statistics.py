@@ -14,6 +14,7 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
+from ggdp.domain.value_range import ValueRange
 from ggdp.mechanisms.quantiles import CellValues
 from ggdp.noise.entropy import is_private
 from ggdp.releases.mechanism_record import LEVEL, thresholded_intervals
@@ -73,6 +74,7 @@ def noisy_sums(
     plan: TablePlan,
     summed: Sequence[tuple[NDArray[np.int64] | pa.Table, tuple[CellSums, ...]]],
     shown: Sequence[ShownCells],
+    keys: Sequence[pa.Table],
     bits: Source,
 ) -> Release:
     """Return the noisy sums of the cells shown, table after table: a row for each sum, a column for each cell.
@@ -82,10 +84,17 @@ def noisy_sums(
     assert plan.statistics is not None
     measures: list[Measure | None] = [summed.measure for summed in plan.statistics.summed] or [None]
     steps = []
-    for groups, (_, found), one in zip(plan.statistics.tables, summed, shown, strict=True):
+    for groups, (_, found), one, key in zip(plan.statistics.tables, summed, shown, keys, strict=True):
         sums = [CellSums(*(part[one.is_shown] for part in each)) for each in found]
         of_measure = dict(zip(measures, sums, strict=True))
-        exact = [group.steps(of_measure.get(group.measure, sums[0])) for group in groups if group.kind != "key"]
+        exact = [
+            group.steps(
+                of_measure.get(group.measure, sums[0]),
+                None if group.measure is None else group.measure.values.in_cells(key, one.places),
+            )
+            for group in groups
+            if group.kind != "key"
+        ]
         every = np.zeros((sum(map(len, exact)), one.cells.size), dtype=np.int64)
         if exact:
             every[:, one.places] = np.concatenate(exact)
@@ -99,27 +108,41 @@ def noisy_sums(
 
 
 def draw_quantiles(
-    opened: TableSource, query: CountQuery, plan: TablePlan, shown: Sequence[ShownCells], bits: Source
+    opened: TableSource,
+    query: CountQuery,
+    plan: TablePlan,
+    shown: Sequence[ShownCells],
+    keys: Sequence[pa.Table],
+    bits: Source,
 ) -> list[list[PublishedStatistic]]:
     """Return the quantiles of each table in the unit of their columns; null where nothing is known of a cell."""
     assert plan.statistics is not None
     found: list[list[PublishedStatistic]] = [[] for _ in shown]
     for planned in plan.statistics.quantiles:
-        values = planned.measure.values
         asked = replace(query.of_tables(planned.tables), measured=(SummedMeasure(planned.measure, squares=False),))
         for table, (at, steps, counts) in zip(planned.tables, opened.steps(asked), strict=True):
-            size = shown[table].cells.size
-            one = ShownCells.of(shown[table].cells, at)
-            of_cells = CellValues.of(one.places, steps[one.is_shown], counts[one.is_shown], cells=max(size, 1))
-            drawn = planned.of_a_cell.draw(of_cells, bits)
-            value, lower, upper = (
-                (steps + values.offset).astype(np.float64) * values.step.numerator / values.step.denominator
-                for steps in (drawn.values, drawn.lower, drawn.upper)
-            )
-            value = np.where(drawn.known, value, np.nan)
-            columns = zip(planned.statistic.names, value[:size].T, lower[:size].T, upper[:size].T, strict=True)
-            found[table] += [PublishedStatistic(*column) for column in columns]
+            cells, names = shown[table].cells, planned.statistic.names
+            columns = np.empty((len(names), 3, cells.size))
+            for values, here in _cells_by_range(planned.measure, keys[table], cells.size):
+                one = ShownCells.of(cells[here], at)
+                of_cells = CellValues.of(one.places, steps[one.is_shown], counts[one.is_shown], cells=max(here.size, 1))
+                drawn = planned.of_cells(values).draw(of_cells, bits)
+                value, lower, upper = (
+                    (steps + values.offset).astype(np.float64) * values.step.numerator / values.step.denominator
+                    for steps in (drawn.values, drawn.lower, drawn.upper)
+                )
+                value = np.where(drawn.known, value, np.nan)
+                columns[:, :, here] = np.stack([value.T, lower.T, upper.T], axis=1)[:, :, : here.size]
+            found[table] += [PublishedStatistic(name, *column) for name, column in zip(names, columns, strict=True)]
     return found
+
+
+def _cells_by_range(measure: Measure, keys: pa.Table, size: int) -> list[tuple[ValueRange, NDArray[np.intp]]]:
+    """Return the ranges that published cells have, each with the places of its cells."""
+    if isinstance(measure.values, ValueRange):
+        return [(measure.values, np.arange(size))]
+    places = measure.values.places(keys)
+    return [(measure.values.ranges[place], np.flatnonzero(places == place)) for place in np.unique(places)]
 
 
 def sums_of_groups(plan: TablePlan, table: int, noisy: NDArray[np.float64]) -> list[tuple[SumGroup, ColumnSums]]:
@@ -150,13 +173,14 @@ def published_count(plan: TablePlan, table: int, noisy: NDArray[np.float64]) -> 
 
 
 def published_statistics(
-    plan: TablePlan, table: int, noisy: NDArray[np.float64], quantiles: Sequence[PublishedStatistic]
+    plan: TablePlan, table: int, noisy: NDArray[np.float64], quantiles: Sequence[PublishedStatistic], keys: pa.Table
 ) -> tuple[PublishedStatistic, ...]:
     """Return the statistics of each cell in the order of the request, from noisy sums and quantiles of a table."""
     found, statistics = {quantile.name: quantile for quantile in quantiles}, plan.request.table_statistics[table]
     for statistic in statistics:
         if not isinstance(statistic, Quantile):
-            (name,), estimate = statistic.names, estimate_of(plan, table, statistic, noisy)
+            (name,), values = statistic.names, measure_of(plan.request, statistic).values.in_cells(keys)
+            estimate = estimate_of(plan, table, statistic, noisy, values)
             found[name] = PublishedStatistic(name, estimate.value, estimate.lower, estimate.upper)
     shown = (found[name] for statistic in statistics for name in statistic.names)
     digits = plan.request.digits
@@ -184,14 +208,20 @@ def rounded_outwards(statistic: PublishedStatistic, digits: int) -> PublishedSta
     return PublishedStatistic(name, np.clip(nearest, lower, upper), lower, upper)
 
 
-def estimate_of(plan: TablePlan, table: int, statistic: MomentStatistic | Sum, noisy: NDArray[np.float64]) -> Estimate:
-    """Return a statistic of each cell, from the noisy sums of a table."""
+def estimate_of(
+    plan: TablePlan,
+    table: int,
+    statistic: MomentStatistic | Sum,
+    noisy: NDArray[np.float64],
+    values: Any,  # noqa: ANN401 - `ValueRange.in_cells`
+) -> Estimate:
+    """Return a statistic of each cell, from the noisy sums of a table and the ranges of its cells."""
     measure, noise, groups = measure_of(plan.request, statistic), noise_of(plan), sums_of_groups(plan, table, noisy)
     group, column = next((group, sums) for group, sums in groups if group.measure == measure)
     if group.kind == "sum":
-        step = float(measure.values.step) * group.largest / group.size
+        step = np.asarray(values.step, np.float64) * np.asarray(group.largest(values), np.float64) / group.size
         return single_sum_estimate(column.sums[:, 0], step, noise)
-    bounds = (float(measure.values.low), float(measure.values.high))
+    bounds = (np.asarray(values.low, np.float64), np.asarray(values.high, np.float64))
     if isinstance(statistic, Sum):
         others = [sums for other, sums in groups if other is not group and other.counts_units]
         return sum_estimate(column, bounds, noise, others=others)

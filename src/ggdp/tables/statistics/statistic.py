@@ -24,7 +24,7 @@ from ggdp.errors import ArgumentError, ArgumentTypeError
 if TYPE_CHECKING:
     from ggdp.noise.generalized_gaussian import Floats
     from ggdp.sources.measures import PerUnit
-    from ggdp.tables.statistics.estimates import ColumnSums, Estimate
+    from ggdp.tables.statistics.estimates import Bounds, ColumnSums, Estimate
     from ggdp.tables.statistics.weighted_noise import WeightedNoise
 
 _MOST_QUANTILES = 99
@@ -79,18 +79,18 @@ class MomentStatistic(_ColumnStatistic, ABC):
         """Return estimates and the ends of their intervals, for values as parts of the range; NaN for null ones."""
 
     @classmethod
-    def estimate(
-        cls, column: ColumnSums, bounds: tuple[float, float], noise: WeightedNoise, level: float = 0.95
-    ) -> Estimate:
+    def estimate(cls, column: ColumnSums, bounds: Bounds, noise: WeightedNoise, level: float = 0.95) -> Estimate:
         """Return the statistic of each cell with its interval, in the unit of the column; NaN where it is null.
 
         It is that of the values clamped to the range (`bounds`) and rounded to its steps.
         """
+        import numpy as np
+
         from ggdp.tables.statistics.estimates import checked_range, scale_parts
 
         lo, hi = checked_range(bounds)
-        factor = (hi - lo) ** cls.degree
-        if not 0.0 < factor < math.inf:
+        factor = np.asarray(hi - lo) ** cls.degree
+        if not ((factor > 0.0) & (factor < math.inf)).all():
             raise ArgumentError("bounds", bounds, "must have a distance whose square fits in a 64-bit float")
         return scale_parts(*cls.parts(column, noise, level), factor, cls.most)
 
@@ -125,9 +125,7 @@ class Mean(MomentStatistic):
         return mean_parts(column, noise, level)
 
     @classmethod
-    def estimate(
-        cls, column: ColumnSums, bounds: tuple[float, float], noise: WeightedNoise, level: float = 0.95
-    ) -> Estimate:
+    def estimate(cls, column: ColumnSums, bounds: Bounds, noise: WeightedNoise, level: float = 0.95) -> Estimate:
         """Return the mean of each cell, which moves with the range."""
         from ggdp.tables.statistics.estimates import place_in_range
 

@@ -39,7 +39,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ggdp._rounding import rounded_up
 from ggdp.calibration.grid_calibration import in_unit
@@ -54,6 +54,7 @@ from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT, SumGroup
 from ggdp.tables.table_noise import table_noise
 
 if TYPE_CHECKING:
+    from ggdp.domain.value_range import ValueRange
     from ggdp.tables.request import TableRequest
 
 GRID = Grid(step=1.0 / STEPS_OF_A_UNIT)
@@ -67,6 +68,10 @@ class PlannedQuantiles(NamedTuple):
     tables: tuple[int, ...]
     epsilon: float
     of_a_cell: QuantilePlan
+
+    def of_cells(self, values: ValueRange) -> QuantilePlan:
+        """Return how quantiles are drawn in cells with a range; each cell costs the same on its own candidates."""
+        return self.of_a_cell if values.steps == self.of_a_cell.steps else evolve(self.of_a_cell, steps=values.steps)
 
 
 @frozen(kw_only=True)
@@ -128,9 +133,9 @@ class StatisticsPlan:
 def measure_of(request: TableRequest, statistic: Statistic) -> Measure:
     """Return the value that a statistic is of."""
     rule = None if request.unit is None else request.per_unit or statistic.rule
-    column = request.column(statistic.column)
-    assert column.values_in is not None
-    return Measure(column=statistic.column, values=column.values_in, rule=rule, text=column.text)
+    column, values = request.column(statistic.column), request.values_in(statistic.column)
+    assert values is not None
+    return Measure(column=statistic.column, values=values, rule=rule, text=column.text)
 
 
 def plan_statistics(request: TableRequest) -> StatisticsPlan:
@@ -162,11 +167,8 @@ def plan_statistics(request: TableRequest) -> StatisticsPlan:
             if measure is None:
                 group = SumGroup(kind="count" if request.regimes[table] == "declared" else "key", size=size)
             elif asked == {Sum} and counted:
-                values = measure.values
-                ends = max(abs(values.offset), abs(values.offset + values.steps))
-                # The most steps that a unit moves a sum by.
-                most_steps = ends if request.neighbours == "add-remove" else max(ends, values.steps)
-                group = SumGroup(kind="sum", measure=measure, size=size, largest=most_steps)
+                replaced = request.neighbours != "add-remove"
+                group = SumGroup(kind="sum", measure=measure, size=size, replaced=replaced)
             else:
                 counted = True
                 squares = any(kind.squares for kind in asked)

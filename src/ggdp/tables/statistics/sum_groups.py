@@ -36,6 +36,10 @@ all, and as much downwards. A count moves by W or not at all. For a sum under re
 range, so that r / R moves by at most 1, and a number that moves by at most W steps moves by at most W after rounding
 down. Sums beyond 2^53 steps are clamped to it, which lengthens no move.
 
+All of this is about one cell, whose N, R and lo are constants that the declaration fixes. So it holds where cells have
+constants of their own, by level of another column: what a unit adds to a cell adds up to W whatever the N of that cell
+is, since a is from 0 to N (`ggdp.sources.measures`). Ranges by level cost nothing.
+
 Claim (price). The groups of sums that a unit moves, each by at most a size in the l_1 norm, are no easier to
 detect than as many single coordinates that move by their sizes: `ggdp.proofs` proves noise for these
 (`Sensitivity.cells`). Proof: an l_1 norm in several coordinates under noise of one scale is never easier to detect than
@@ -44,7 +48,7 @@ the same move of one (docs/explanation/theory/statistics.md), group by group.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from attrs import frozen
@@ -67,7 +71,7 @@ class SumGroup:
     kind: Literal["key", "count", "sum", "pair", "triple"]  # what a unit adds
     measure: Measure | None = None  # the value that is added up; None for a count of units
     size: int = STEPS_OF_A_UNIT  # W, in steps
-    largest: int = 0  # R, for a sum
+    replaced: bool = False  # whether neighbours replace a unit, for a sum
 
     @property
     def sums(self) -> int:
@@ -84,15 +88,19 @@ class SumGroup:
         """Most that a unit moves the sums, in steps, in the l_1 norm."""
         return self.size + (_ROUNDED if self.kind == "triple" else 0)
 
-    def steps(self, found: CellSums) -> NDArray[np.int64]:
-        """Return the sums of each cell, in steps: an array of as many rows as there are sums."""
+    def largest(self, values: Any) -> Any:  # noqa: ANN401 - an integer, or one for each cell
+        """Return R, the most steps that a unit moves a sum by; if it is replaced, not below the width of the range."""
+        return np.maximum(values.furthest, values.steps, dtype=object) if self.replaced else values.furthest
+
+    def steps(self, found: CellSums, values: Any = None) -> NDArray[np.int64]:  # noqa: ANN401
+        """Return the sums of each cell, whose ranges are given, in steps: an array of a row for each sum."""
         w = self.size
         if self.measure is None or self.kind in ("key", "count"):
             exact = [w * found.units]
         elif self.kind == "sum":
-            exact = [w * (found.first + self.measure.values.offset * found.known) // self.largest]
+            exact = [w * (found.first + values.offset * found.known) // self.largest(values)]
         else:
-            n = self.measure.values.steps
+            n = values.steps
             missing, known = w * (found.units - found.known), w * found.known
             if self.kind == "pair":
                 high = w * found.first // n
