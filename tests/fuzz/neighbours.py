@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tests.fuzz import reference
+from tests.fuzz.derived import made, read_by, with_derived
 from tests.fuzz.filters import columns_of, kept_rows, parsed
 
 from ggdp.errors import GgdpError
@@ -65,7 +66,8 @@ def outcome(data: Any, case: Case, **options: Any) -> Outcome:
     """Count a source as a case asks."""
     try:
         query = case.query
-        with open_source(data, columns=case.columns, where=parsed(case.where), **options) as source:
+        derived = made(case)
+        with open_source(data, columns=case.columns, where=parsed(case.where), derived=derived, **options) as source:
             if not case.is_open:
                 found = source.count(query)
                 kept = _kept(source.answer(query, kept_cells), query.marginals) if query.unit is not None else None
@@ -208,7 +210,7 @@ def problem(case: Case, writer: Writer, folder: Path, **options: Any) -> tuple[s
         got = outcome(data, case, **{"text": writer.text, **options})
         found.append(got)
         rows = None if got.cells is None else rows_of(writer, table, data, options)
-        kept = None if rows is None else kept_rows(rows, case.where)
+        kept = None if rows is None else kept_rows(with_derived(rows, case.derived), case.where)
         wrong = _miscounted(got) or (None if kept is None else _unlike(got, kept, case))
         if wrong is not None:
             return wrong, True
@@ -251,7 +253,7 @@ def shrunk(case: Case, is_wrong: Callable[[Case], bool], *, tries: int = 300) ->
             else:
                 start += size
         size //= 2
-    needed = {*case.columns, *columns_of(case.where)}
+    needed = {*case.columns, *columns_of(case.where), *(name for _, term in case.derived for name in read_by(term))}
     for name in [name for name in case.table.names if name not in needed]:
         if still(narrower := _without_column(case, name)):
             case = narrower

@@ -120,6 +120,7 @@ class Case:
     unit_nulls: tuple[str, ...] = ()
     seed: int | None = field(default=None, compare=False)
     where: tuple[Any, ...] | None = None  # a filter of `tests.fuzz.filters`
+    derived: tuple[tuple[str, Any], ...] = ()  # derived columns of `tests.fuzz.derived`, by their names
 
     @property
     def neighbour(self) -> Table:

@@ -25,8 +25,10 @@ ROWS = pa.table(
         "n": pa.array([1, 2, None, 18, -3, 2**62, 7, 49], pa.int64()),
         "f": [1.5, NAN, None, 18.0, -1.0, INF, 0.0, 49.0],
         "w": [" Births ", "test", None, "ÉCLAIR", "18", "", "a\u00a0", "1e300"],
-        "d": [date(2024, 1, 1), date(2023, 12, 31), None, date(2024, 2, 29), date(1, 1, 1), date.max, date(2000, 3, 1)]
-        + [date(1970, 1, 1)],
+        "d": [
+            *(date(2024, 1, 1), date(2023, 12, 31), None, date(2024, 2, 29), date(1, 1, 1)),
+            *(date.max, date(2000, 3, 1), date(1970, 1, 1)),
+        ],
         "t": pa.array([datetime(2024, 1, 1)] * 8, pa.timestamp("us")),
         "b": [True, False, None, True, False, True, False, True],
         "s": [
@@ -100,3 +102,100 @@ def test_every_engine_computes_the_same_values(engine):
     data = ENGINES[engine](ROWS)
     found = {said: values(data, derived(("z", {"expression": said}))) for said in VALUES}
     assert found == VALUES
+
+
+def test_a_row_has_the_same_quotient_whatever_other_rows_there_are():
+    # Polars multiplies by the inverse of a constant where there are several rows, and 49 times that of 49 is not 1.
+    made = derived(("z", {"expression": "f / 49 = 1"}), ("y", {"expression": "49 / f"}))
+    for engine, data in ENGINES.items():
+        for rows in (1, 2, 3, 1000):
+            table = pa.table({"id": ["7"] * rows, "f": [49.0] * rows})
+            for place, right in (("z", "true"), ("y", "1")):
+                found = values(data(table), made, place)
+                assert found == [None] * 7 + [right], (engine, rows)
+
+
+def test_python_values_and_files_are_computed_as_the_typed_ones(tmp_path):
+    objects = pd.DataFrame({name: pd.Series(ROWS[name].to_pylist(), dtype=object) for name in ROWS.column_names})
+    for said, right in VALUES.items():
+        assert values(objects, derived(("z", {"expression": said}))) == right, said
+    pq.write_table(ROWS, tmp_path / "rows.parquet")
+    for said in ("n / 49", "month(d)", "coalesce(b, false)", "upper(trim(w))"):
+        assert values(tmp_path / "rows.parquet", derived(("z", {"expression": said}))) == VALUES[said], said
+
+
+LOOKUP = 'p,area,state\n01067,Dresden,Sachsen\n1067,"a,b",none\n20095,,Hamburg\né,Ä,none\n'
+AREAS = ["Dresden", "a,b", None, None, None, None, "Ä", None]
+
+
+def looked_up(folder, text=LOOKUP, name="area"):
+    (folder / "areas.csv").write_text(text, "utf-8")
+    return derived((name, {"lookup": folder / "areas.csv", "key": "p"}))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_keys_are_looked_up_as_they_are_written(engine, tmp_path):
+    assert values(ENGINES[engine](ROWS), looked_up(tmp_path), "area") == AREAS
+    # Numbers have the text of their digits.
+    found = values(ENGINES[engine](ROWS), derived(("z", {"expression": "n"})) + numbers(tmp_path), "size")
+    assert found == ["one", None, None, None, None, None, None, "many"]
+
+
+def numbers(folder):
+    (folder / "numbers.csv").write_text("\ufeffz;size\r\n1;one\r\n049;wrong\r\n\r\n49;many\r\n", "utf-8")
+    return derived(("size", {"lookup": folder / "numbers.csv", "key": "z"}))
+
+
+def test_a_look_up_of_many_keys_neither_drops_nor_repeats_rows(tmp_path):
+    keys = [f"k{place}" for place in range(100_000)]
+    (tmp_path / "many.csv").write_text("k,v\n" + "".join(f"{key},v{key[-1]}\n" for key in keys), "utf-8")
+    rows = pa.table({"k": [*keys[::7], "none", None, keys[0]]})
+    column = {"lookup": tmp_path / "many.csv", "key": "k", "other": "other", "missing": "missing"}
+    domain = Domain({"v": column})
+    assert domain["v"].labels[:10] == tuple(f"v{digit}" for digit in range(10))
+    for engine, data in ENGINES.items():
+        with open_source(data(rows), columns=["v"], derived=derived(("v", column))) as source:
+            ((_, counts),) = source.count(CountQuery(marginals=(domain,)))
+        assert counts.sum() == rows.num_rows, engine
+        assert counts.tolist()[-1] == 2, engine
+
+
+def test_derived_columns_are_filtered_measured_and_counted_within_units():
+    rows = pa.table({"who": [f"u{k // 10}" for k in range(200)], "c": [k % 10 for k in range(200)]})
+    made = derived(("half", {"expression": "c / 2"}), ("is_odd", {"expression": "half = 1.5"}))
+    query = CountQuery(marginals=(Domain({"is_odd": [False, True]}),), unit="who", max_cells=1, key=KEY)
+    for engine, data in ENGINES.items():
+        asked = {"columns": ["who", "is_odd"], "derived": made, "where": parse_filter("half >= 1.5 and c < 4")}
+        with open_source(data(rows), **asked) as source:
+            ((cells, counts),) = source.count(query)
+        assert (cells.tolist(), counts.tolist()) == ([1], [20]), engine
+
+
+def test_text_is_read_as_its_own_column_declares():
+    rows = pa.table({"id": ["0", "1"], "a": ["1.234,5", "NA"], "d": ["02.03.2024", "NA"]})
+    text = TextValues(decimal=",", thousands=".", date_format="%d.%m.%Y", null_values=("NA",))
+    made = derived(("z", {"expression": "a * 2 + month(d)"}), ("y", {"expression": "a is null"}), text=text)
+    assert values(rows, made)[:2] == ["2472", None]
+    assert values(rows, made, "y")[:2] == ["false", "true"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"a": {"expression": "nosuch + 1"}}, r"expression of 'a'.*nosuch"),
+        ({"a": {"expression": "d + 1"}}, r"expression of 'a'.*kind date and cannot be read as numbers"),
+        ({"a": {"expression": "month(t)"}}, r"cannot be taken the month of: cast the column to dates"),
+        ({"a": {"expression": "year(t) + 1"}}, r"cannot be taken the year of: cast the column to dates"),
+        ({"a": {"lookup": "x.csv", "key": "t"}}, r"kind datetime and cannot be read as text"),
+    ],
+)
+def test_a_column_that_cannot_be_read_is_refused_before_the_charge(tmp_path, monkeypatch, columns, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.csv").write_text("t,a\n1,b\n", "utf-8")
+    ledger = ggdp.Ledger.create(tmp_path / "a.ledger", ggdp.PureDP(3.0))
+    domain = {name: {**column, "levels": ["1"]} for name, column in columns.items()}
+    with pytest.raises(ArgumentError, match=said):
+        ggdp.release_table(ROWS, "a", ggdp.PureDP(1.0), domain, ledger=ledger)
+    assert not ledger.entries()
+    # The year of a time stamp can be compared.
+    ggdp.release_table(ROWS, "a", ggdp.PureDP(1.0), {"a": {"expression": "year(t) = 2024"}}, ledger=ledger)

@@ -72,9 +72,9 @@ KEPT = {
 }
 
 
-def kept(data, where):
+def kept(data, where, **options):
     query = CountQuery(marginals=(Domain([ggdp.domain.column.Column(name="id")]),))
-    with open_source(data, columns=["id"], where=parse_filter(where)) as source:
+    with open_source(data, columns=["id"], where=parse_filter(where), **options) as source:
         return "".join(source.keys(query)[0]["id"].to_pylist())
 
 
@@ -172,8 +172,10 @@ ZONED = pa.table(
             "9999-12-31T23:30-01:00",
         ],
         "t": pa.array(
-            [datetime(2023, 12, 31, 23, 30), datetime(2024, 1, 1, 0, 30), datetime(2024, 1, 1), datetime(1970, 1, 1)]
-            + [None, datetime(2024, 6, 30, 12), datetime(2024, 12, 31, 23, 59, 59)],
+            [
+                *(datetime(2023, 12, 31, 23, 30), datetime(2024, 1, 1, 0, 30), datetime(2024, 1, 1)),
+                *(datetime(1970, 1, 1), None, datetime(2024, 6, 30, 12), datetime(2024, 12, 31, 23, 59, 59)),
+            ],
             pa.timestamp("us", "Europe/Berlin"),
         ),
     }
