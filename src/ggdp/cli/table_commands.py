@@ -107,6 +107,9 @@ def release(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy =
         from ggdp.tables.table_plan import plan_request, summary_rows
 
         request = TableRequest(**arguments_of(given, TableRequest))
+        for column in request.domain:
+            if column.lookup is not None:
+                column.lookup.table  # noqa: B018 - raises if it is not that of the manifest
         names = request.table_names if "base" in given and given["names"] is None else given["names"]
         run = {name: given[name] for name in ("engine", "out", "plot", "wide")}
         with working("choosing the noise"):

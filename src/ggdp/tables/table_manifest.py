@@ -91,8 +91,8 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
     said.append(_counted(request))
     for name, term in request.derived:
         found = request.domain[name].lookup
-        made = f"{term}, computed in each row" if found is None else f"looked up by {found.key!r} in {found.file!r}"
-        said.append(f"The column {name!r} is {made}.")
+        looked_up = found and f"looked up by {found.key!r} in the public file {found.file!r}"
+        said.append(f"The column {name!r} is {looked_up or f'computed from each row by itself: {term}'}.")
     if request.where is not None:
         said.append(f"Only rows with {request.where} are counted.")
         who = f"All rows of each of the {units_noun(request)} are" if request.unit is not None else "All rows are"
