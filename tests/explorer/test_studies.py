@@ -104,7 +104,10 @@ KEPT = {
         '[columns.ok]\nedges = [0, 1]\ndecimal = ","\nnull_values = ["x"]\n',
         ["decimal, null_values of column 'ok'"],
     ),
-    "percentages of all cells": ("percent_of = []\n", ["percent_of"]),
+    "percentages of all cells": (
+        f'percent_of = []\n{COUNTS.replace("""["ward"]""", """["ward", "sex"]""")}[columns.sex]\nlevels = ["f", "m"]\n',
+        ["percent_of"],
+    ),
     "statistics of one table alone": (
         '[columns.ok]\nlevels = ["y"]\n[columns.cost]\nrange = [0, 10]\n[[tables]]\nby = "ok"\nmean = ["cost"]\n',
         ["statistics"],
@@ -134,10 +137,10 @@ def test_a_form_that_shows_all_of_a_study_keeps_nothing() -> None:
     study, form = opened(SHOWN)
     assert (study.fields, study.inputs, study.kept) == ((), [], [])
     assert released(study, form) == study.study.request
-    percent, filled = opened(COUNTS.replace("epsilon", 'percent_of = ["ward"]\nepsilon'))
+    percent, filled = opened(KEPT["percentages of all cells"][0].replace("[]", '["ward"]'))
     assert (percent.kept, filled.percent_of) == ([], "ward")
     # The same without the study: every option is in an input.
-    assert form.typed().request() == study.study.request
+    assert form.typed().request().to_dict() == study.study.request.to_dict()
     assert form.where == "cost > 1 and ward <> 'test'"
     assert form.by == "ward,rooms,adult\nward,seen,at,age"
     assert form.derive == "adult=age >= 18"
@@ -150,8 +153,8 @@ def test_a_form_that_shows_all_of_a_study_keeps_nothing() -> None:
 @pytest.mark.parametrize("name", KEPT)
 def test_what_the_form_cannot_show_is_kept_and_named(name: str) -> None:
     more, said = KEPT[name]
-    text = more + COUNTS if more.startswith("percent") else COUNTS + more
-    if "[columns" in more and "mean" not in more:
+    text = more if more.startswith("percent") else COUNTS + more
+    if "[columns" in more and "[[tables]]" not in more:
         column = "o\\nk" if "o\\nk" in more else "ok"
         text = text.replace('by = ["ward"]', f'by = ["ward", "{column}"]')
     study, form = opened(text)

@@ -153,13 +153,14 @@ def _declared(column: Column) -> dict[str, Any]:
 
 def _lines_of(column: Column) -> dict[str, str]:
     """Return what is declared of a column as lines of the form, by their flags; not all can be read back."""
-    found = {}
+    found, derived = {}, column.expression
+    usual = None if derived is None else Column(name=column.name, expression=derived).levels
     for flag, role in (_LINES | {"range": "range"}).items():
         name, value = column.name, _declared(column).get(role)
         if isinstance(value, ValueRange):
             low, high, step = value.plain
             text = f"{low}:{high}" if ValueRange(low, high) == value else f"{low}:{high}:{step}"
-        elif flag == "range":
+        elif flag == "range" or (flag == "levels" and value == usual):
             continue
         elif isinstance(value, Mapping):
             text = ":".join(map(str, value.values()))
