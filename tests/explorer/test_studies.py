@@ -62,15 +62,18 @@ step = 0.5
 [columns.cost]
 range = [0.0, 0.3]
 
+[columns.adult]
+expression = "age >= 18"
+
 [[tables]]
 name = "wards"
-by = ["ward", "rooms"]
+by = ["ward", "rooms", "adult"]
 mean = ["cost"]
 sum = ["age"]
 quantile = { cost = [0.25, 0.5] }
 
 [[tables]]
-by = ["seen", "at", "age"]
+by = ["ward", "seen", "at", "age"]
 mean = ["cost"]
 sum = ["age"]
 quantile = { cost = [0.25, 0.5] }
@@ -101,6 +104,14 @@ KEPT = {
         '[columns.ok]\nedges = [0, 1]\ndecimal = ","\nnull_values = ["x"]\n',
         ["decimal, null_values of column 'ok'"],
     ),
+    "percentages of all cells": (
+        f'percent_of = []\n{COUNTS.replace("""["ward"]""", """["ward", "sex"]""")}[columns.sex]\nlevels = ["f", "m"]\n',
+        ["percent_of"],
+    ),
+    "statistics of one table alone": (
+        '[columns.ok]\nlevels = ["y"]\n[columns.cost]\nrange = [0, 10]\n[[tables]]\nby = "ok"\nmean = ["cost"]\n',
+        ["statistics"],
+    ),
     "cells that cannot occur": (
         '[columns.ok]\nlevels = ["y", "n"]\n[[impossible]]\nward = "eyes"\nok = "y"\n',
         ["impossible"],
@@ -112,11 +123,9 @@ KEPT = {
 }
 
 
-def opened(text: str, *, is_upload: bool = True) -> tuple[OpenStudy, ReleaseSettings]:
+def opened(text: str) -> tuple[OpenStudy, ReleaseSettings]:
     """The study of a text, and the form as it is filled in."""
     found, values = open_upload(text.encode(), "year.toml", ReleaseSettings)
-    if not is_upload:
-        found, values = open_study(found.study, "year.toml", ReleaseSettings, is_upload=False)
     return found, ReleaseSettings(**values)
 
 
@@ -128,10 +137,13 @@ def test_a_form_that_shows_all_of_a_study_keeps_nothing() -> None:
     study, form = opened(SHOWN)
     assert (study.fields, study.inputs, study.kept) == ((), [], [])
     assert released(study, form) == study.study.request
+    percent, filled = opened(KEPT["percentages of all cells"][0].replace("[]", '["ward"]'))
+    assert (percent.kept, filled.percent_of) == ([], "ward")
     # The same without the study: every option is in an input.
-    assert form.typed().request() == study.study.request
+    assert form.typed().request().to_dict() == study.study.request.to_dict()
     assert form.where == "cost > 1 and ward <> 'test'"
-    assert form.by == "ward,rooms\nseen,at,age"
+    assert form.by == "ward,rooms,adult\nward,seen,at,age"
+    assert form.derive == "adult=age >= 18"
     assert form.levels == 'ward="births, twins",eyes\nrooms:int=1,2,4'
     assert form.bins == (
         "seen=2024-01-01:2025-01-01:quarter\nat=-inf,2024-01-01,2024-01-01T12:30:00,inf\nage=0,17.5,1000000"
@@ -141,8 +153,8 @@ def test_a_form_that_shows_all_of_a_study_keeps_nothing() -> None:
 @pytest.mark.parametrize("name", KEPT)
 def test_what_the_form_cannot_show_is_kept_and_named(name: str) -> None:
     more, said = KEPT[name]
-    text = COUNTS + more
-    if "ok" in name or "[columns" in more:
+    text = more if more.startswith("percent") else COUNTS + more
+    if "[columns" in more and "[[tables]]" not in more:
         column = "o\\nk" if "o\\nk" in more else "ok"
         text = text.replace('by = ["ward"]', f'by = ["ward", "{column}"]')
     study, form = opened(text)
@@ -183,9 +195,29 @@ def test_what_is_changed_in_the_form_is_changed_and_the_rest_stays() -> None:
 def test_names_of_tables_are_those_of_the_study_for_its_tables_alone() -> None:
     study, form = opened(SHOWN)
     table = form.typed(study=study)
-    assert table.names(table.request()) == ("wards", "seen-at-age")
+    assert table.names(table.request()) == ("wards", "ward-seen-at-age")
     other = evolve(table, by="age", levels="", labels="", other="", missing="", bins="age=0,18,inf")
     assert other.names(other.request()) is None
+
+
+def test_no_input_of_the_form_names_a_file_to_read() -> None:
+    table = opened(SHOWN)[1].typed()
+    assert table.flags()["lookup"] is None
+    assert not hasattr(table, "lookup")
+    assert "lookup" not in LABELS
+
+
+def test_a_look_up_of_a_study_that_the_explorer_is_started_with_is_kept_and_saved(tmp_path: Path) -> None:
+    (tmp_path / "regions.csv").write_text("ward,region\nbirths,north\neyes,south\n")
+    text = COUNTS.replace('["ward"]', '["region"]') + '[columns.region]\nlookup = "regions.csv"\nkey = "ward"\n'
+    (tmp_path / "year.toml").write_text(text)
+    study = ggdp.Study.read(tmp_path / "year.toml")
+    found, values = open_study(study, "year.toml", ReleaseSettings, str(tmp_path))
+    form = ReleaseSettings(**values)
+    assert "lookup of column 'region'" in found.kept
+    assert released(found, form) == study.request
+    saved = study_file(Asked(table=form.typed(study=found), path="", name="")).files["year.toml"]
+    assert ggdp.Study.parse(saved, str(tmp_path / "year.toml")).request == study.request
 
 
 def test_every_option_of_how_text_is_read_has_an_input() -> None:

@@ -31,6 +31,7 @@ TABLES = [
         missing="age=unknown",
     ),
     TypedTable(by="ward\nage, ward", levels="ward=births,eyes", bins="age=0,18,65", unit_is_row=True),
+    TypedTable(by="ward, adult", levels="ward=1..3", derive="adult=age >= 18", percent_of="ward", digits="1"),
     TypedTable(by="ward", levels="ward=1..3", where="age >= 18 and ward <> 2", null_values="NA,."),
     TypedTable(by="seen", bins="seen=2024-01-01,2025-01-01", date_format="%d.%m.%Y", decimal=",", thousands=" "),
     TypedTable(statistics="median income\nmean income", ranges="income=0:200000", digits="2", sheet="2024"),

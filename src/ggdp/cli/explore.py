@@ -71,7 +71,7 @@ def explore(
     serve(**run, host=host, port=port, token=token, browser=not no_browser, tell=tell)
 
 
-def _opened(file: Path, ledger: str | None) -> tuple[Path | None, str | None, tuple[str, Study]]:
+def _opened(file: Path, ledger: str | None) -> tuple[Path | None, str | None, tuple[Path, Study]]:
     """Return the table of a study, the ledger, unless another one is given, and the study with paths as it has them."""
     from ggdp.tables.study import Study
 
@@ -81,4 +81,4 @@ def _opened(file: Path, ledger: str | None) -> tuple[Path | None, str | None, tu
     if source is not None and not source.is_file() and not glob.has_magic(str(source)):
         raise ArgumentError("source", str(source), f"is not a file; {file} names it")
     paths = {key: plain[key] for key in ("source", "ledger", "output") if key in plain}
-    return source, ledger or study.ledger, (file.name, evolve(study, **paths))
+    return source, ledger or study.ledger, (file, evolve(study, **paths))

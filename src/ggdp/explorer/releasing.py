@@ -115,10 +115,12 @@ class Confirmations:
 
 def study_file(asked: Asked) -> Results:
     """Return the file of the study that asks for the same."""
-    request = asked.table.request()
+    request, opened = asked.table.request(), asked.table.study
     with in_explorer_words():
-        study = Study(request=request, names=asked.table.names(request) or (), **asked.own)
-    return Results(html={}, files={asked.study_name: study.to_toml().encode()})
+        names = Study(request=request, names=asked.table.names(request) or (), **asked.own).names
+    own = {name: value for name, value in asked.own.items() if value is not None}
+    text = request.to_toml(names, None if opened is None else opened.directory, **own)
+    return Results(html={}, files={asked.study_name: text.encode()})
 
 
 def make_offer(asked: Asked, *, progress: Progress = lambda _, __: None) -> Offer:

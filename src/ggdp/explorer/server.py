@@ -98,7 +98,7 @@ def application(
     *,
     file: Path | None = None,
     domain: Path | None = None,
-    study: tuple[str, Study] | None = None,
+    study: tuple[Path, Study] | None = None,
     ledger: str | None = None,
     token: str | None = None,
     loopback: bool = True,
@@ -107,7 +107,7 @@ def application(
     quick, long, uploads, confirmations = Worker(), Worker(reports=True), Uploads(), Confirmations()
     opened, filled = None, None
     if study is not None:
-        opened, filled = open_study(study[1], study[0], RELEASE.settings, is_upload=False)
+        opened, filled = open_study(study[1], study[0].name, RELEASE.settings, str(study[0].parent))
 
     def server(input: Inputs, output: Outputs, session: Session) -> None:  # noqa: A002, ARG001 - as Shiny calls them
         shared = Shared(
@@ -155,7 +155,7 @@ def serve(
     *,
     file: Path | None,
     domain: Path | None,
-    study: tuple[str, Study] | None,
+    study: tuple[Path, Study] | None,
     ledger: str | None,
     host: str,
     port: int,
@@ -166,7 +166,7 @@ def serve(
     """Serve the explorer until it is interrupted; `tell` is called with its address once it answers.
 
     Views look at the table of `file`, unless a visitor uploads another, with the domain file `domain`. A `study`, with
-    the name of its file before it, is open from the start; its paths are as in the file. Releases are charged to
+    its file before it, is open from the start; its paths are as in the file. Releases are charged to
     `ledger`. Visitors must know the token, if there is one. An `ArgumentError` is raised if the host needs a token, or
     the port cannot be used.
     """

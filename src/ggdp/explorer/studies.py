@@ -38,7 +38,7 @@ from ggdp.tables.statistics.statistic import Quantile, Statistic
 from ggdp.tables.study import Study
 
 # What the form shows of a column, by the flags of its lines.
-_LINES = {"levels": "levels", "bins": "edges", "labels": "labels", "other": "other", "missing": "missing"}
+_LINES = {name: name for name in ("levels", "labels", "other", "missing")} | {"bins": "edges", "derive": "expression"}
 _SHOWN = (*_LINES.values(), "range")
 # Keys of a column that name a file.
 _FILES = ("lookup",)
@@ -52,7 +52,7 @@ class OpenStudy:
 
     study: Study
     name: str  # of its file
-    is_upload: bool
+    directory: str | None  # of its file; None of an upload
     fields: tuple[str, ...]  # the fields of its request that the form does not show, but the domain
     columns: Mapping[str, Mapping[str, Any]]  # what is declared of columns that the form does not show
 
@@ -95,10 +95,12 @@ def open_upload(content: bytes, name: str, settings: type) -> tuple[OpenStudy, d
             said = f"column {column!r} names another file, and the explorer opens no file because an upload names it"
             raise ExplorerError(f"{said}; start it with the study instead: ggdp explore STUDY.toml")
     # A name without a directory: paths stay as they are.
-    return open_study(Study.parse(content, PurePath(name).name), name, settings, is_upload=True)
+    return open_study(Study.parse(content, PurePath(name).name), name, settings)
 
 
-def open_study(study: Study, file: str, settings: type, *, is_upload: bool) -> tuple[OpenStudy, dict[str, Any]]:
+def open_study(
+    study: Study, name_of_file: str, settings: type, directory: str | None = None
+) -> tuple[OpenStudy, dict[str, Any]]:
     """Return a study with what the form keeps of it, and the values of all inputs, which are those of settings."""
     request, flags, values = study.request, {flag.name: flag.default for flag in RELEASE}, attrs.asdict(settings())
     by = [_listed(names) for names in request.by if names]
@@ -138,7 +140,7 @@ def open_study(study: Study, file: str, settings: type, *, is_upload: bool) -> t
         value = part.converter(value) if callable(part.converter) else value
         if name != "domain" and value != getattr(request, name):
             kept.append(name)
-    opened = OpenStudy(study=study, name=file, is_upload=is_upload, fields=tuple(kept), columns=columns)
+    opened = OpenStudy(study=study, name=name_of_file, directory=directory, fields=tuple(kept), columns=columns)
     values |= {name: value for name, value in attrs.asdict(settings()).items() if name in opened.inputs}
     if settings(**values).typed(study=opened).request() != request:
         raise ExplorerError("the form cannot show this study; release it with ggdp release STUDY.toml")
@@ -151,13 +153,14 @@ def _declared(column: Column) -> dict[str, Any]:
 
 def _lines_of(column: Column) -> dict[str, str]:
     """Return what is declared of a column as lines of the form, by their flags; not all can be read back."""
-    found = {}
+    found, derived = {}, column.expression
+    usual = None if derived is None else Column(name=column.name, expression=derived).levels
     for flag, role in (_LINES | {"range": "range"}).items():
         name, value = column.name, _declared(column).get(role)
         if isinstance(value, ValueRange):
             low, high, step = value.plain
             text = f"{low}:{high}" if ValueRange(low, high) == value else f"{low}:{high}:{step}"
-        elif flag == "range":
+        elif flag == "range" or (flag == "levels" and value == usual):
             continue
         elif isinstance(value, Mapping):
             text = ":".join(map(str, value.values()))

@@ -66,6 +66,7 @@ class CountedTexts:
     labels: str = fields.text(longest=fields.LONG)
     other: str = fields.text(longest=fields.LONG)
     missing: str = fields.text(longest=fields.LONG)
+    derive: str = fields.text(longest=fields.LONG)
     where: str = fields.text(longest=fields.LONG)
     unit: str = fields.text()
 
@@ -81,6 +82,7 @@ class TypedTable(FileFields, CountedTexts):
 
     statistics: str = ""
     ranges: str = ""
+    percent_of: str = ""
     digits: str = ""
     unit_is_row: bool = False
     unit_name: str = ""
@@ -255,6 +257,7 @@ class TableFields(CountedFields, HasGoal):
     max_cells: int = fields.number(1, low=1, high=1000, whole=True)
     statistics: str = fields.text(longest=fields.LONG)
     ranges: str = fields.text(longest=fields.LONG)
+    percent_of: str = fields.text()
     digits: str = fields.text()
     unit_is_row: str = fields.choice("no", "yes")
     unit_name: str = fields.text()
@@ -274,6 +277,7 @@ _TEXTS = {
 }
 _LINES = {
     "by": ("by", "ward, age", "Columns, separated by commas; a line for each table."),
+    "derive": ("derive", "adult=age >= 18", "A line for each new column: COL=EXPRESSION."),
     "where": ("where", "age >= 18 and ward <> 'test'", "Rows for which it is not true are not counted. It is public."),
     "levels": ("levels", "ward=births, eyes", "A line for each column: COL=V1,V2."),
     "bins": ("bins", "age=0,18,65,inf", "A line for each column of numbers or dates."),
@@ -303,13 +307,14 @@ def columns_form(settings: CountedFields) -> Tag:
     opened = bool(settings.labels or settings.other or settings.missing)
     more = text_inputs(settings, "labels", "other", "missing")
     folded = group("Labels, other and missing values", *more, opened=opened)
-    chosen = group(LABELS["where"], *text_inputs(settings, "where"), opened=bool(settings.where))
+    opened = bool(settings.where or settings.derive)
+    chosen = group("Filter and derived columns", *text_inputs(settings, "where", "derive"), opened=opened)
     return group("Table", *text_inputs(settings, "by", "levels", "bins"), folded, chosen)
 
 
 def statistics_form(settings: TableFields, *more: Tag) -> Tag:
     """Return the inputs of statistics."""
-    texts = text_inputs(settings, "statistics", "ranges", "digits")
+    texts = text_inputs(settings, "statistics", "ranges", "percent_of", "digits")
     return group("Statistics", *texts, *more, opened=bool(settings.statistics))
 
 

@@ -501,6 +501,7 @@ class TableOptions(TextOptions):
         Flag(
             "Also publish counts in percent of the total of each level of these columns.",
             "COL[,COL...]",
+            label="Percent of",
             name="percent_of",
         ),
         Flag("Also publish counts in percent of the total of all cells.", kind=bool, default=False, name="percent"),
@@ -586,6 +587,7 @@ class TableRequest(TableOptions):
             _repeated(
                 "Add a column computed from others in each row (bmi='weight / (height * height)'), in a small SQL.",
                 "COL=EXPRESSION",
+                label="Derived columns",
                 name="derive",
             ),
             _repeated(

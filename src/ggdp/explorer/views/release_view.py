@@ -172,9 +172,9 @@ def _asked(found: ReleaseSettings, shared: view.Shared) -> Asked:
     study = None if opened is None else opened.study
     own = {name: getattr(study, name, None) for name in ("source", "ledger", "engine", "output")}
     # The file that the study of the command names is there as the study has it.
-    is_own = opened is not None and not opened.is_upload and not isinstance(source, MemoryFile)
+    is_own = opened is not None and opened.directory is not None and not isinstance(source, MemoryFile)
     own |= {} if source is None or is_own else {"source": source.typed}
-    if opened is None or not opened.is_upload:
+    if opened is None or opened.directory is not None:
         own["ledger"] = None if shared.ledger is None else without_password(own["ledger"] or shared.ledger)
     return Asked(
         table=found.typed(shared.domain, opened),
@@ -220,7 +220,7 @@ def _serve_study(visit: view.Visit[ReleaseSettings]) -> None:
         if opened.kept:
             said.append(f" The form cannot show, and keeps: {'; '.join(opened.kept)}.")
         paths = [name for name in ("source", "ledger", "output") if getattr(opened.study, name) is not None]
-        if opened.is_upload and paths:
+        if opened.directory is None and paths:
             said.append(f" Its {' and '.join(paths)} are ignored: an upload opens no file of this machine.")
         close = ui.input_action_button("close", "Close the study", class_="quiet")
         return tags.div(tags.p(*said), close, class_="origin")
