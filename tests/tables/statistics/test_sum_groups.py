@@ -21,12 +21,12 @@ def cell(values):
 
 def group(kind, steps, size, *, neighbours="add-remove", low=0):
     values = ValueRange(low, low + steps, 1)
-    replaced = neighbours == "replace-one"
-    return SumGroup(kind=kind, measure=Measure(column="x", values=values), size=size, replaced=replaced)
+    measure = None if kind == "count" else Measure(column="x", values=values)
+    return SumGroup(kind=kind, measure=measure, size=size, replaced=neighbours == "replace-one")
 
 
 def steps_of(group, found):
-    return group.steps(found, group.measure.values)
+    return group.steps(found, None if group.measure is None else group.measure.values)
 
 
 def moved(group, before, after):
