@@ -85,9 +85,10 @@ def projected(noisy: Floats, total: float) -> Floats:
     # Relative to the largest count, no digits are lost to a common level.
     lowered: Floats = noisy - noisy.max(axis=-1, keepdims=True)
     level = (lowered.sum(axis=-1, keepdims=True) - total) / lowered.shape[-1]
-    left = np.full(level.shape, lowered.shape[-1])
+    above, left = np.ones(lowered.shape, dtype=np.bool_), np.full(level.shape, lowered.shape[-1])
     while True:
-        above = lowered > level
+        # What has dropped out stays out, also where rounding lowers the level again.
+        above &= lowered > level
         count = above.sum(axis=-1, keepdims=True)
         if (count == left).all():
             break
