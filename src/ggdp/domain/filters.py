@@ -1,4 +1,4 @@
-r"""Filters: which rows are counted, said in a small SQL that every engine reads alike.
+r"""Filters and expressions: which rows are counted, and what is computed of them, in a small SQL for every engine.
 
 ==================  ================================================================================================
 form                what it may be
@@ -11,7 +11,27 @@ missing             ``column is null``, ``column is not null``
 combination         ``and``, ``or``, ``not``, parentheses
 part of a date      ``year(column)``, ``month(column)``, ``weekday(column)`` (1 is Monday, 7 is Sunday), in the place
                     of a column that is compared with whole numbers
+expression          anything of the next table, in the place of a column
 ==================  ================================================================================================
+
+==================  ================================================================================================
+expression          what it is
+==================  ================================================================================================
+column, value       a column as what the rest of the expression needs; a number, a text, ``true`` or ``false``
+``+ - * /``         64-bit floats, from the left to the right; null where a part is null, a divisor is 0, or anything is
+                    not finite
+part of a date      a whole number
+``lower upper``     text with small or large letters from A to Z; other letters stay as they are
+``trim``            text without the spaces (U+0020) around it
+``coalesce``        the first of several that is not null
+``case``            ``case when filter then expression ... else expression end``: that of the first filter that is true
+filter              true, false, or null where it is unknown
+==================  ================================================================================================
+
+An expression is one of *numbers*, *text* or *truths*. Columns among the parts of ``coalesce`` and ``case`` are read as
+the others; where columns are all there is, as numbers in a derived column that has edges of numbers or a range, else as
+text. Everything else is refused by its name: other functions differ between engines, fail for some values, or read
+several rows.
 
 A name with other characters than letters, digits and underscores is in double quotes. What a column is *read* as
 follows from the value that it is compared with, never from the data (`ggdp.sources.row_filter`): as a number for ``18``
@@ -25,11 +45,11 @@ A value without the reading (a null, NaN, "abc" as a number) makes every compari
 one, as in SQL; ``is null`` holds for nulls, NaN and text that is no UTF-8. Only rows for which the whole is true are
 counted, not those for which it is false or unknown.
 
-Claim. Of each row it is decided by this row alone whether it is counted, and no row can make that fail: there is no
-division, no cast that may fail, no subquery and no function but those above. `not` is moved into the conditions when an
-expression is read, where it turns each operator into its opposite. So every condition that is left is true or not,
-unknown counting as not, and `and` and `or` of these are true exactly where they are true in SQL, since neither makes
-more true of an unknown part than of a false one.
+Claim. Of each row it is decided by this row alone whether it is counted, and what is computed of it, and no row can
+make that fail: there is no cast that may fail, no subquery and no function but those above, and nothing is divided but
+by numbers that are finite and not 0 (`ggdp.sources.row_filter`). `not` is moved into the conditions when an expression
+is read, where it turns each operator into its opposite. So every condition that is left is true or not, unknown counting as not, and `and` and `or` of these are true exactly where they are true in SQL, since neither makes
+more true of an unknown part than of a false one. A filter is false exactly where its opposite is true.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""Filters of rows on every engine: which rows a filter (`ggdp.domain.filters`) holds for, as one expression.
+r"""Filters and derived columns on every engine: where a filter (`ggdp.domain.filters`) holds, and what is computed.
 
 =======  ===============================================  ==========================================================
 reading  kinds of columns                                 a value of the column
@@ -20,6 +20,18 @@ Each condition is "the value has the reading, and compares so": nothing is cast 
 pattern of numbers, and numbers to floats. So it is true or false and never null, whatever an engine makes of nulls.
 A filter is evaluated on the rows as they are read, before anything is grouped (`ggdp.sources.query`): what is counted
 is the table of the rows that it keeps, and what a unit adds to that is a function of the unit's own rows.
+
+Claim. What is computed of a row is the same on every engine, and no row makes it fail. Numbers are 64-bit floats, whose
+sums, differences, products and quotients IEEE 754 rounds correctly; each is an operation by itself, which no engine
+contracts with the next one. A divisor is null where it is 0 or not finite, so that no engine divides by zero. What
+overflows stays not finite in sums and products, so that one look at the end finds it; only a quotient could lose it,
+and its divisor is looked at. Parts of dates are those of the proleptic calendar. `coalesce` and `case` choose among
+values, and letters and spaces are replaced one by one.
+
+A quotient is by a column, never by a constant: polars multiplies several rows by the inverse of a constant, which
+rounds twice, and divides a single row, so that one row would decide about another.
+
+A look-up is a left join with unique keys (`ggdp.domain.lookups`): each row stays one row.
 
 `like` is a regular expression that matches the whole text. Where an engine tries all ways to match one (Java), each
 part after a % is matched once, as far to the left as possible, which finds a match whenever there is one: else one long
@@ -175,7 +187,7 @@ class Rows:
             if term.name == "/":
                 found, by = nw.col(self._add(found)), nw.col(self._add(by))
                 usable = (by > -math.inf) & (by < math.inf) & (by != 0.0)
-                # Polars multiplies by the inverse of a constant, unless there is one row: the sum is no constant.
+                # The sum is no constant, also where the divisor is one.
                 found = found / (nw.when(usable).then(by) + found * 0.0)
             else:
                 found = _ARITHMETIC[term.name](found, by)
