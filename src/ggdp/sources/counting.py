@@ -232,7 +232,7 @@ def count_crowded(query: MarginalQuery) -> Frame:
 def clamped_totals(query: MarginalQuery) -> Frame:
     """Count the units whose rows add up to `below` and `above` the range of the measure in a cell. Not private.
 
-    There is a row for each `code` that ranges are by, or one in all.
+    There is a row for each `code` that ranges are by; 0 where there is one range.
     """
     # Before any cell of a unit is left out.
     coded, names = (_name_keys if query.marginal.is_open else _index_cells)(query)
@@ -243,10 +243,8 @@ def clamped_totals(query: MarginalQuery) -> Frame:
     first, last = ends_of_sums(summed.measure, code := query.code(summed))
     outside = {"below": known & (total < first), "above": known & (total > last)}
     marked = (nw.when(flag).then(nw.lit(1)).otherwise(nw.lit(0)).alias(name) for name, flag in outside.items())
-    added = [nw.col(name).sum().cast(nw.Int64) for name in outside]
-    if not code:
-        return totals.select(*marked).select(*added)
-    return totals.select(nw.col(code).alias("code"), *marked).group_by("code").agg(*added)
+    by_code = (nw.col(code) if code else nw.lit(0)).alias("code")
+    return totals.select(by_code, *marked).group_by("code").agg(*(nw.col(name).sum() for name in outside))
 
 
 def _index_cells(query: MarginalQuery) -> tuple[Frame, list[str]]:

@@ -28,6 +28,7 @@ from ggdp.tables.statistics.released_statistics import (
     published_count,
     published_statistics,
 )
+from ggdp.tables.statistics.sum_groups import SumGroup
 from ggdp.tables.table_manifest import covered
 from ggdp.tables.table_release import Table, TableRelease, tables_of
 from ggdp.tables.thresholds import kept_keys, sparse_cells
@@ -171,9 +172,10 @@ def _shown_cells(
     assert split is not None
     # Noisy counts are in steps of the noise, and so is the threshold.
     threshold = 0 if plan.threshold is None else plan.threshold.value * split.count_size
+    counting = [SumGroup(kind="key", size=groups[0].size) for groups in split.tables]
     counted = [
-        Counted(at if isinstance(at, np.ndarray) else np.arange(len(at)), groups[0].steps(found[0])[0])
-        for (at, found), groups in zip(summed, split.tables, strict=True)
+        Counted(at if isinstance(at, np.ndarray) else np.arange(len(at)), group.steps(found[0])[0])
+        for (at, found), group in zip(summed, counting, strict=True)
     ]
     sparse = iter(() if request.false_cells is None else _sparse_cells(counted, plan, threshold, bits))
     shown, keys = [], []

@@ -830,13 +830,9 @@ def _ranges(source: TableSource, request: TableRequest, column: Column) -> Itera
         domains = tuple(domain for domain, statistics in asked if any(one.column == column.name for one in statistics))
         query = CountQuery(marginals=domains, **limits, measured=summed[:1], key=bytes(16))
         totals = {f"totals_{end}": np.zeros(len(levels), dtype=np.int64) for end in ("below", "above")}
-        for table, end in (
-            (table, end) for table in source.answer(query, clamped_totals) for end in ("below", "above")
-        ):
-            found = [number or 0 for number in table[end].to_pylist()]
-            np.add.at(
-                totals[f"totals_{end}"], table["code"].to_numpy() if by else np.zeros(len(found), np.int64), found
-            )
+        for found in (found for table in source.answer(query, clamped_totals) for found in table.to_pylist()):
+            for end in ("below", "above"):
+                totals[f"totals_{end}"][found["code"]] += int(found[end])
     for place, (level, one, (low, high), row) in enumerate(zip(levels, values.ranges, ends, counts, strict=True)):
         below, above = int(row[: edges.index(low)].sum()), int(row[edges.index(high) : -2].sum())
         advice = []
