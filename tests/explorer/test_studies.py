@@ -104,6 +104,10 @@ KEPT = {
         '[columns.ok]\nedges = [0, 1]\ndecimal = ","\nnull_values = ["x"]\n',
         ["decimal, null_values of column 'ok'"],
     ),
+    "a range for each level": (
+        'sum = ["v"]\n[columns.v]\nrange_by = "ward"\nranges = { births = [0, 1], eyes = [0, 500] }\n',
+        ["range_by, ranges of column 'v'"],
+    ),
     "percentages of all cells": (
         f'percent_of = []\n{COUNTS.replace("""["ward"]""", """["ward", "sex"]""")}[columns.sex]\nlevels = ["f", "m"]\n',
         ["percent_of"],
@@ -154,7 +158,7 @@ def test_a_form_that_shows_all_of_a_study_keeps_nothing() -> None:
 def test_what_the_form_cannot_show_is_kept_and_named(name: str) -> None:
     more, said = KEPT[name]
     text = more if more.startswith("percent") else COUNTS + more
-    if "[columns" in more and "[[tables]]" not in more:
+    if "[columns" in more and "[[tables]]" not in more and "ranges" not in more:
         column = "o\\nk" if "o\\nk" in more else "ok"
         text = text.replace('by = ["ward"]', f'by = ["ward", "{column}"]')
     study, form = opened(text)
