@@ -408,7 +408,7 @@ def test_a_type_that_does_not_fit_is_refused_before_the_charge(ledger):
 
 
 def test_a_seeded_source_is_not_charged(ledger, looked_at):
-    with pytest.raises(ArgumentError, match="source = 'SeededSource': has no guarantee"):
+    with pytest.raises(ArgumentError, match="rng = 'SeededSource': has no guarantee"):
         ggdp.Mechanism(COUNTS).release([1], ledger=ledger, rng=ggdp.SeededSource(seed=1))
     assert (ledger.entries(), looked_at) == ((), [])
 

@@ -46,8 +46,8 @@ def scripted(monkeypatch):
     asked = []
 
     def use(noise):
-        def sample(self, size, *, source):
-            asked.append(((self.order, self.scale), size, source))
+        def sample(self, size, *, rng):
+            asked.append(((self.order, self.scale), size, rng))
             return np.resize(np.asarray(noise, dtype=np.int64), size)
 
         monkeypatch.setattr(ggdp.noise.IntegerNoise, "sample", sample)

@@ -63,8 +63,8 @@ class Scripted:
 
     reach = 3000
 
-    def sample(self, size, *, source):
-        del source
+    def sample(self, size, *, rng):
+        del rng
         assert size == 2 * self.reach + 1
         return np.arange(-self.reach, self.reach + 1)
 
@@ -72,7 +72,7 @@ class Scripted:
 @pytest.fixture
 def enumerated(monkeypatch):
     monkeypatch.setattr(
-        ggdp.noise.IntegerNoise, "sample", lambda _, size, *, source: Scripted().sample(size, rng=source)
+        ggdp.noise.IntegerNoise, "sample", lambda _, size, *, rng: Scripted().sample(size, rng=rng)
     )
 
 
@@ -142,8 +142,8 @@ def test_bounded_neighbours_reach_every_output_in_the_bounds(bounding, support):
 @pytest.mark.parametrize("bounding", BOUNDED)
 def test_bounded_neighbours_reach_the_same_floats_on_their_own_grid(bounding, monkeypatch):
     # Every noise, cut off at the bounds: all that can come out under either law.
-    def around(self, values, *, source):
-        del source
+    def around(self, values, *, rng):
+        del rng
         noisy = values + np.arange(-Scripted.reach, Scripted.reach + 1)[:, None]
         return np.clip(noisy, self.lower, self.upper)
 

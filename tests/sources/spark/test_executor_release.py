@@ -427,7 +427,7 @@ def test_only_the_operating_systems_bits_are_private():
 
     sources = [None, SecureSource(), SecureSource(entropy=lambda size: bytes(size)), SeededSource(seed=1), Claims()]
     # Copies of another source may share their bits, whatever it says of itself.
-    tasks = [executor_task(keys(1), source=source) for source in sources]
+    tasks = [executor_task(keys(1), rng=source) for source in sources]
     assert [task.private for task in tasks] == [True, True, False, False, False]
 
 
@@ -439,7 +439,7 @@ def test_only_the_operating_systems_bits_are_private():
         ({"most_files": 0}, "most_files"),
         ({"false_cells": pa.table({"cell": [1], "noisy": [2]})}, "false_cells"),
         ({"order": 0.5}, "order"),
-        ({"source": 7}, "source"),
+        ({"rng": 7}, "rng"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name_without_a_look_at_the_counts(tmp_path, changed, named):
