@@ -200,8 +200,8 @@ def report(document: dict[str, Any]) -> str:
         "files. Each is looked at with `ggdp check` and published with `ggdp release`; no other program touches it.",
         "*Named by check* are flags of the release that the checks had named: all of those that say how the file is",
         f"written, and the unit where its name tells. Processor seconds are those of the fastest of {_RUNS} fresh",
-        "processes; releases use epsilon = 1. *Inside* counts cells whose 95% interval contains the true count; where a",
-        "unit is in more cells than it is counted in, the interval is about what is counted.",
+        "processes; releases use epsilon = 1. *Inside* counts cells whose 95% interval contains the true count; where",
+        "a unit is in more cells than it is counted in, the interval is about what is counted.",
         *table(
             "file", "form", "rows", "named by check", "commands", "CPU s, check", "CPU s, release", "cells", "inside"
         ),

@@ -254,6 +254,14 @@ def test_without_the_extra_an_error_says_what_to_install(tmp_path, monkeypatch, 
         counted(path, "sex")
 
 
+@pytest.mark.parametrize("write", [excel, stata, spss, sas])
+def test_no_file_needs_pandas(tmp_path, monkeypatch, write):
+    path = write(tmp_path)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert counted(path, "sex") == COUNTS["sex"]
+    assert [one.name for one in ggdp.check_table(path).seen] == list(PEOPLE)
+
+
 def test_the_libraries_load_only_for_such_a_file():
     code = "import sys, ggdp.sources.query; print({'pyreadstat', 'python_calamine'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

@@ -196,7 +196,7 @@ def test_another_delimiter_is_named_first_and_one_long_column_is_not_described(t
         (["a", "b", "N/A"], "text", "--null-values N/A"),
     ],
 )
-def test_what_the_values_seem_to_be_is_told_with_the_flags_that_read_them(tmp_path, values, reads_as, flags):
+def test_what_the_values_seem_to_be_is_told_with_the_flags_that_read_them(values, reads_as, flags):
     data = pa.table({"x": values * 40})
     (column,) = ggdp.check_table(data).seen
     is_missing = flags.startswith("--null-values")

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +120,20 @@ def test_a_wide_table_has_the_levels_of_its_last_column_side_by_side(people, cap
     assert run(["release", people, *typed, "--out", "out.csv", "--wide", "wide.csv"]) == 1
     assert "--wide = 'wide.csv': 'wide.csv' already exists" in capsys.readouterr().err
     assert not Path("out.csv").exists()
+
+
+def test_a_wide_table_is_printed_with_as_many_digits_as_it_has_error(people, capsys):
+    rows = "".join(f"{2000 + n % 2},{'xyz'[n % 3]},{n % 60}\n" for n in range(6000))
+    Path(people).write_text(f"year,sex,cost\n{rows}")
+    typed = ["--by", "year,sex", "--levels", "year=2000..2001", "--levels", "sex=x,y,z", "--mean", "cost"]
+    typed += ["--range", "cost=0:60", "--epsilon", "1", "--unit-is-row", "--out", "out.csv", "--wide", "wide.csv"]
+    for digits, pattern in ((), r"\d\d\.\d{1,4}"), (("--digits", "1"), r"\d\d\.\d"):
+        assert run(["release", people, *typed, *digits, "--overwrite"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        for year in ("2000", "2001"):
+            (cells,) = (line.split() for line in lines if line.split()[:1] == [year])
+            assert all(re.fullmatch(pattern, cell) for cell in cells[2::2]), cells
+            assert all(re.fullmatch(r"[\d,]+", cell) for cell in cells[1::2]), cells
 
 
 def test_a_cell_that_is_not_shown_is_empty_in_a_wide_table(tmp_path):

@@ -332,12 +332,22 @@ def _print_rows(table: Table, file: Path, guarantee: str) -> None:
 def _print_wide(table: Table, file: Path, guarantee: str) -> None:
     """Print the counts and statistics of a table without their intervals, in wide form."""
     from ggdp.tables.output_files import wide_form
+    from ggdp.tables.statistics.released_statistics import shown_estimate
 
     shown = wide_form(table)
     names = [name for name in shown.column_names if not name.startswith(("lower ", "upper ", "noisy_count "))]
     ends = tuple(f"{one.name}_{end} " for one in table.statistics for end in ("lower", "upper"))
     names = [name for name in names if not name.startswith(ends)] if ends else names
-    rows = [tuple("" if row[name] is None else row[name] for name in names) for row in shown.to_pylist()]
+
+    def text(row: Mapping[str, Any], name: str) -> str:
+        for one in table.statistics if row[name] is not None else ():
+            if (level := name.removeprefix(one.name)).startswith(" "):
+                long = {f"{one.name}{end}": row[f"{one.name}{end}{level}"] for end in ("", "_lower", "_upper")}
+                return shown_estimate(long, one.name, table.digits)[0]
+        is_count = name.startswith("count ") and row[name] is not None
+        return f"{row[name]:,}" if is_count else "" if row[name] is None else printable(row[name])
+
+    rows = [tuple(text(row, name) for name in names) for row in shown.to_pylist()]
     say(printable(f"{' x '.join(table.by)}, {guarantee}; the intervals are in {file}"))
     print_table("", rows[:SHOWN_ROWS], header=tuple(names))
     if len(rows) > SHOWN_ROWS:

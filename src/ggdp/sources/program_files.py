@@ -255,7 +255,8 @@ class _StatisticalFile:
             raise MissingExtraError(f"Stata, SPSS and SAS files need pyreadstat: {install_hint('files')}") from None
         suffix = Path(path).suffix.lower()
         kind, reader = _READERS[suffix]
-        self._load = partial(getattr(pyreadstat, reader), path)
+        # Without pandas, which it would need for its metadata too.
+        self._load = partial(getattr(pyreadstat, reader), path, output_format="dict")
         # First the encoding that the file declares, then all text as bytes.
         own = "utf-8" if suffix == ".xpt" else self._load(metadataonly=True)[1].file_encoding
         if suffix == ".dta":
@@ -317,7 +318,6 @@ class _StatisticalFile:
                 row_limit=_ROWS,
                 encoding="LATIN1",
                 disable_datetime_conversion=True,
-                output_format="dict",
             )
             count = len(found[owns[0]]) if owns else 0
             start += count
