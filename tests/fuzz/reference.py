@@ -135,8 +135,14 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def _shown(text: str) -> str:
+    """Return a number of JSON as DuckDB writes it, which a filter may read as text."""
     number = float(text)
-    return repr(number) if math.isfinite(number) else text
+    if not math.isfinite(number):
+        return text
+    if number == 0 or 1e-6 <= abs(number) < 1e21:
+        plain = format(Decimal(repr(number)), "f")
+        return plain if "." in plain else f"{plain}.0"
+    return re.sub("e([+-])0*", lambda found: "e" + found[1].strip("+"), repr(number))
 
 
 def _typed(value: Any, kind: str) -> Any:

@@ -48,8 +48,9 @@ counted, not those for which it is false or unknown.
 Claim. Of each row it is decided by this row alone whether it is counted, and what is computed of it, and no row can
 make that fail: there is no cast that may fail, no subquery and no function but those above, and nothing is divided but
 by numbers that are finite and not 0 (`ggdp.sources.row_filter`). `not` is moved into the conditions when an expression
-is read, where it turns each operator into its opposite. So every condition that is left is true or not, unknown counting as not, and `and` and `or` of these are true exactly where they are true in SQL, since neither makes
-more true of an unknown part than of a false one. A filter is false exactly where its opposite is true.
+is read, where it turns each operator into its opposite. So every condition that is left is true or not, unknown
+counting as not, and `and` and `or` of these are true exactly where they are true in SQL, since neither makes more true
+of an unknown part than of a false one. A filter is false exactly where its opposite is true.
 """
 
 from __future__ import annotations
@@ -258,7 +259,7 @@ def outcomes(term: Term) -> list[Any] | None:
     if isinstance(term, Case):
         values = [*(value for _, value in term.cases), term.otherwise]
     are_named = all(isinstance(value, str | int | None) for value in values)
-    return list(dict.fromkeys(value for value in values if value is not None)) if are_named else None
+    return list(dict.fromkeys(value for value in values if value is not None)) or None if are_named else None
 
 
 def filter_text(where: object) -> str:
