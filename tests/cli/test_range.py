@@ -105,3 +105,23 @@ def test_what_has_no_numbers_has_no_range_and_no_error(tmp_path, capsys, rows):
 def test_wrong_arguments_are_named_as_typed(incomes, typed, named, capsys):
     assert run(["range", incomes, *typed]) == 1
     assert named in capsys.readouterr().err
+
+
+UNITS = ["range", "value", "count", "lower", "noisy_count", "covers", "column", "share", "unit", "row", "cell", "u"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "column"), [*((unit, "income") for unit in UNITS), ("count", "range"), ("range", "unit"), ("unit", "row")]
+)
+def test_the_column_of_units_may_have_any_name(tmp_path, capsys, unit, column):
+    path = tmp_path / "incomes.csv"
+    path.write_text(f"{unit},{column}\n" + "".join(f"{i},{20_000 + i}\n" for i in range(2000)))
+    typed = ["range", str(path), column, "--epsilon", "1", "--unit", unit, "--max-cells", "2", "--json"]
+    assert run(typed) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["column"], document["lower"], document["upper"]) == (column, 16384.0, 32768.0)
+    assert document["manifest"]["table"]["unit"]["column"] == unit
+    # In Python "row" says that each row is a unit, unless it is said to be a column.
+    asked = {"unit": unit, "max_cells": 2, **({"unit_is_row": False} if unit == "row" else {})}
+    found = ggdp.private_range(str(path), column, 1.0, **asked)
+    assert (found.lower, found.upper) == (16384.0, 32768.0)
