@@ -22,7 +22,8 @@ file. A new feature adds cases, and changes none.
 
 Each subject is a module with `CASES`, functions by name; they use public names and the command line only. They run
 in a process of their own, where randomness, time and versions are fixed (`fixed_world`), so that nothing is masked but
-temporary directories. Numbers are those of an x86-64 processor with AVX-512 and the versions of constraints.txt.
+temporary directories. Numbers are those of any x86-64 processor with AVX2 and the versions of constraints.txt: the
+instructions that only newer processors have are switched off.
 """
 
 import argparse

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.golden.fixed_world import environment
 from tests.golden.make import SLOW, SUBJECTS, first_difference, golden, golden_file, written
 
 MAKE = Path(__file__).with_name("make.py")
@@ -44,6 +45,14 @@ def test_nothing_has_changed(subject):
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_nothing_has_changed_in_slow_cases(subject):
     check("--part", "slow", subject)
+
+
+def test_numpy_computes_as_on_processors_without_avx_512():
+    code = "from numpy.lib import introspect; print(introspect.opt_func_info())"
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
+    used = set(re.findall(r"'current': '([^']*)'", done.stdout))
+    assert used
+    assert not [target for target in used if target == "X86_V4" or target.startswith("AVX512")]
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
