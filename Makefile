@@ -72,7 +72,7 @@ test-examples: ## every example of the README and the documentation, after the R
 test-minimums: ## the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) tests/minimums.py .venv-minimums
 
-test-side-by-side: ## ggdp next to dp-accounting, OpenDP, Tumult Core, diffprivlib, pandas 2 and 3, each in an environment
+test-side-by-side: ## ggdp next to other libraries and pandas 2 and 3, each in an environment
 	$(PYTHON) tests/neighbours_installed.py .venv-side-by-side
 
 dist: ## build what is released, and check it, in dist/

@@ -77,7 +77,7 @@ def test_labels_of_bins_are_distinct(edges):
         ({"levels": [2**63]}, "64 bits"),
         ({"levels": [datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)]}, "must be text, integers"),
         ({"levels": ["\ud800"]}, "surrogate"),
-        ({"levels": "ab"}, "must be a list written by hand"),
+        ({"levels": "ab"}, "must be a list, such as"),
         ({"levels": {"a", "b"}}, "must be a list written by hand"),
         ({"levels": ["a"], "edges": [0, 1]}, "either levels or edges"),
         ({"edges": [1]}, "at least two"),

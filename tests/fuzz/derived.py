@@ -77,7 +77,9 @@ def made(case: Case) -> Derived:
             with file.open("w", newline="", encoding="utf-8") as lines:
                 csv.writer(lines).writerows([("key", "value"), *((key, one or "") for key, one in term[2])])
             declared = {"lookup": file, "key": term[1]}
-        found.append((name, Domain({name: {**declared, "levels": ["?"]}})[name].term))
+        # A column alone is read as what is declared of it.
+        read = {"edges": [0, 1]} if term[0] == "number" else {"levels": ["?"]}
+        found.append((name, Domain({name: {**declared, **read}})[name].term))
     return tuple(found)
 
 

@@ -14,10 +14,10 @@ from ggdp.releases import clip, drop, manifest_schema, normalise, project, round
 ONE, TWO = ggdp.Sensitivity.histogram(), ggdp.Sensitivity.histogram(neighbours="replace-one")
 
 
-def release_of(goal=None, query=TWO, source=None, values=(1000, 2000, 7), **how):
+def release_of(goal=None, query=TWO, rng=None, values=(1000, 2000, 7), **how):
     how = {"order": 1, "support": "integer"} | how
     calibration = ggdp.calibrate(goal or ggdp.PureDP(1.0), query, **how)
-    return Mechanism(calibration).release(list(values), rng=source)
+    return Mechanism(calibration).release(list(values), rng=rng)
 
 
 RELEASES = {

@@ -46,7 +46,8 @@ def in_cell(measure: Measure, marginal: Domain, cell: Any) -> Measure:
     place = marginal.names.index(values.by)
     if marginal.is_open:
         texts = [str(level).lower() if isinstance(level, bool) else str(level) for level in values.levels]
-        return evolve(measure, values=values.ranges[texts.index(cell[place])])
+        key = cell[place]
+        return evolve(measure, values=values.ranges[key if isinstance(key, int) else texts.index(key)])
     codes = list(product(*(range(column.size) for column in marginal)))[cell]
     return evolve(measure, values=values.ranges[codes[place]])
 

@@ -21,7 +21,7 @@ from ggdp.domain.periods import instant_of_value
 from ggdp.domain.table_domain import Domain
 from ggdp.domain.text_values import TextValues
 from ggdp.errors import ArgumentError
-from ggdp.sources.codes import declared_text, text_as_instant
+from ggdp.sources.codes import declared_text, iso_text, text_as_instant
 from ggdp.sources.query import CountQuery
 
 FULL = {"other": "o", "missing": "m"}
@@ -223,7 +223,8 @@ def test_text_is_the_instant_that_python_finds_of_it():
     days = [f"{year:04}-{month:02}-{day:02}" for year in years for month in range(1, 13) for day in (1, 28, 29, 30, 31)]
     clocks = ["", "T00:00", " 23:59:59.999999999", "T12:30Z", "T00:30:00+01", " 23:45-0030", " 00:00:00.1+23:59", "Z"]
     texts = [day + clock for day in days for clock in clocks] + ["", "x", None, "2024-01-01T00:00+24:00"]
-    frame = nw.from_native(pa.table({"text": texts})).select(text_as_instant(nw.col("text")))
+    frame = nw.from_native(pa.table({"text": texts})).select(iso_text(nw.col("text")))
+    frame = frame.select(text_as_instant(nw.col("text")))
     wanted = [None if text is None else instant_of_value(text) for text in texts]
     assert frame.to_native().column(0).to_pylist() == wanted
     assert sum(found is not None for found in wanted) > 0.8 * len(days) * (len(clocks) - 1)

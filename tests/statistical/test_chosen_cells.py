@@ -1,6 +1,7 @@
 """Intervals of cells that were chosen by noisy counts cover as often as they promise, given that they are shown."""
 
 import numpy as np
+import pyarrow as pa
 from tests.statistical.budget import compares
 from tests.statistical.test_statistics import assert_noticed, assert_share, share
 
@@ -29,7 +30,7 @@ def test_intervals_cover_given_that_a_cell_is_shown(case, size, allowance):
         noisy = true[:, None].astype(np.int64) + noise.sample(4 * size).reshape(4, size)
         shown = noisy[:, noisy[0] >= tau * STEPS_OF_A_UNIT] / STEPS_OF_A_UNIT
         count = published_count(plan, 0, shown)
-        (mean,) = published_statistics(plan, 0, shown, [])
+        (mean,) = published_statistics(plan, 0, shown, [], pa.table({"word": ["any"]}))
         assert_share(share(count, n), shown.shape[1], 0.95, 1.0, allowance)
         assert_share(share(mean, 4 * MEAN), shown.shape[1], 0.95, 1.0, allowance)
         if n == tau - reach:

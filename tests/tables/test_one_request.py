@@ -217,8 +217,8 @@ def test_any_names_levels_and_numbers_read_back_from_toml(tmp_path_factory, name
             "line 4: tables.mode = 'x': is not a key",
         ),
         (
-            'epsilon = 1.0\n[[tables]]\nmean = ["a"]\n[[tables]]\nby = ["b"]',
-            "line 5: tables.by = ['b']: asks",
+            "epsilon = 1.0\n[[tables]]\nby = 3",
+            "line 3: tables.by = 3: must be a list of columns",
         ),
     ],
 )

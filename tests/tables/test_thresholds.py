@@ -492,20 +492,20 @@ class SmallNoise:
     def at_least(self, threshold):
         return SmallNoise(order=self.order, scale=self.scale, least=threshold)
 
-    def sample(self, size, *, source):
+    def sample(self, size, *, rng):
         whole = sum(mass for k, mass in LAW.items() if k >= self.threshold)
         options = [(k, mass / whole) for k, mass in LAW.items() if k >= self.threshold]
-        return np.array([source.choose(options) for _ in range(size)], dtype=np.int64)
+        return np.array([rng.choose(options) for _ in range(size)], dtype=np.int64)
 
 
 class SmallBinomial:
     def __init__(self, *, trials, probability):
         self.trials, self.probability = trials, probability()
 
-    def sample(self, size, *, source):
+    def sample(self, size, *, rng):
         assert size == 1
         n, q = self.trials, self.probability
-        return np.array([source.choose([(k, comb(n, k) * q**k * (1 - q) ** (n - k)) for k in range(n + 1)])])
+        return np.array([rng.choose([(k, comb(n, k) * q**k * (1 - q) ** (n - k)) for k in range(n + 1)])])
 
 
 def small_tail(_order, _scale, k):
@@ -596,7 +596,7 @@ class Always:
     def __init__(self, value):
         self.value = value
 
-    def sample(self, size, *, source):  # noqa: ARG002
+    def sample(self, size, *, rng):  # noqa: ARG002
         return np.full(size, self.value)
 
 

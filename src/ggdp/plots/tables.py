@@ -205,8 +205,10 @@ def plot_table(
         what = style.one_line(f"{fraction} quantile of {about}" if fraction else f"{kind} {about}".strip())
         published = statistics[column]
         values, lower, upper = published.value, published.lower, published.upper
-        measured = next(one for one in release.plan.request.each_statistic if column in one.names)
-        if isinstance(ranges := release.plan.request.values_in(measured.column), LevelRanges):
+        # None where it is of percentages.
+        measured = next((one for one in release.plan.request.each_statistic if column in one.names), None)
+        ranges = None if measured is None else release.plan.request.values_in(measured.column)
+        if measured is not None and isinstance(ranges, LevelRanges):
             # Levels may have other units, so they share an axis of percentages. Numbers beside bars are as they are.
             ends = {
                 level: max(abs(one.low), abs(one.high)) for level, one in zip(ranges.levels, ranges.ranges, strict=True)

@@ -817,7 +817,7 @@ def _ranges(source: TableSource, request: TableRequest, column: Column) -> Itera
     counts = _by_code(source, *by, _probe(column, edges=edges)).reshape(len(levels), -1)
     # Truths are numbers here, 0 and 1, though no bin of numbers holds them.
     unread = counts[:, -2] * (source.engine.kinds[column.name] != "boolean")
-    anywhere = Column(name=column.name, edges=(-math.inf, math.inf), other=_OTHER, missing=_MISSING)
+    anywhere = _probe(column, edges=(-math.inf, math.inf))
     forms = _forms(_unmatched(source, anywhere, anywhere)) if unread.any() else ()
     measures = [
         measure_of(request, statistic) for statistic in request.each_statistic if statistic.column == column.name

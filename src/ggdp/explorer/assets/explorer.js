@@ -61,7 +61,9 @@
   // and come back with it. What names a column that was never counted by stays, and is said to be wrong.
   const DECLARED = ["levels", "bins", "labels", "other", "missing"];
   const counted = new WeakMap(), aside = new WeakMap();
-  function columnsOf(text) { return (text.match(/"[^"]*"|[^,\n]+/g) || []).map((name) => name.replace(/"/g, "").trim()); }
+  function columnsOf(text) {
+    return (text.match(/"[^"]*"|[^,\n]+/g) || []).map((name) => name.replace(/"/g, "").trim());
+  }
   function declares(line, name) {
     return line.trim().startsWith(name) && /^\s*(:int\s*)?=/.test(line.trim().slice(name.length));
   }
@@ -163,7 +165,10 @@
 
     // Inputs of what an open study keeps are hidden: they would change nothing.
     Shiny.addCustomMessageHandler("kept", (message) => {
-      for (const box of document.querySelectorAll(".settings [data-kept]")) { box.hidden = false; delete box.dataset.kept; }
+      for (const box of document.querySelectorAll(".settings [data-kept]")) {
+        box.hidden = false;
+        delete box.dataset.kept;
+      }
       for (const id of message.inputs) {
         const field = document.getElementById(id), box = field && field.closest(".typed, .quantity, .choices");
         if (box) { box.hidden = true; box.dataset.kept = ""; }
