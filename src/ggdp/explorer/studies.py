@@ -125,12 +125,14 @@ def open_study(
         columns[column.name] = declared
     goal, is_one = request.goal, len(set(request.table_statistics)) == 1
     statistics = list(map(_statistic, request.each_statistic)) if is_one else []
-    asked: dict[str, Any] = {_INPUTS.get(name, name): _text(getattr(request, name)) for name in options(TableRequest)}
+    asked: dict[str, Any] = {}
+    for field in options(TableRequest):
+        name, value = _INPUTS.get(field, field), getattr(request, field)
+        asked[name] = value or values[name] if type(values.get(name)) is int else _text(value)
     asked |= dict.fromkeys((*_LINES, "ranges"), "") | lines | {"by": "\n".join(by), "analyst": study.analyst or ""}
     asked["statistics"] = "\n".join(statistics) if lines_of("\n".join(statistics)) == statistics else ""
     asked |= {"lines": "strict" if request.strict_lines else "quoted", "epsilon": goal.epsilon, "notion": goal.notion}
-    asked |= {"delta": goal.delta or values["delta"], "max_cells": request.max_cells or values["max_cells"]}
-    asked |= {"delimiter": "tab"} if request.delimiter == "\t" else {}
+    asked |= {"delta": goal.delta or values["delta"]} | ({"delimiter": "tab"} if request.delimiter == "\t" else {})
     for name in values.keys() & asked.keys():
         with suppress(GgdpError):
             values[name] = getattr(settings(**{name: asked[name]}), name)
