@@ -215,12 +215,12 @@ Node = TypeVar("Node")
 def walk(node: object) -> Iterator[Any]:
     """Yield all parts of a filter or an expression, the outer ones first."""
     yield node
-    for part in node if isinstance(node, tuple) else _parts(node):
+    for part in node if isinstance(node, tuple) else _parts(node) if has(type(node)) else ():
         yield from walk(part)
 
 
-def _parts(node: Any) -> list[Any]:  # noqa: ANN401 - a record or none
-    return [getattr(node, part.name) for part in fields(type(node))] if has(type(node)) else []
+def _parts(node: Any) -> list[Any]:  # noqa: ANN401 - a record
+    return [getattr(node, part.name) for part in fields(type(node))]
 
 
 def reads(node: object) -> Iterator[Read]:
