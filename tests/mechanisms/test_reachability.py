@@ -71,9 +71,7 @@ class Scripted:
 
 @pytest.fixture
 def enumerated(monkeypatch):
-    monkeypatch.setattr(
-        ggdp.noise.IntegerNoise, "sample", lambda _, size, *, rng: Scripted().sample(size, rng=rng)
-    )
+    monkeypatch.setattr(ggdp.noise.IntegerNoise, "sample", lambda _, size, *, rng: Scripted().sample(size, rng=rng))
 
 
 def outputs(mechanism, s):
