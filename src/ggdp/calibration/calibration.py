@@ -165,7 +165,7 @@ class Calibration:
 
         law, bounds, step = self.law, self.question.bounds, 1.0 if self.grid is None else self.grid.step
         if law.norm is not None:
-            from ggdp.noise.minkowski_noise import vector_noise
+            from ggdp.noise.norm_ball_noise import vector_noise
 
             found = vector_noise(law).std
             std = found * max(law.norm.sizes or (1.0,)) if isinstance(found, float) else max(found)
@@ -398,7 +398,9 @@ class Calibration:
             )
             raise ArgumentError("support", self.support, expected)
         if self.law.norm is not None:
-            raise ArgumentError("norm", self.law.norm.kind, "is of noise for whole vectors: use ggdp.MinkowskiMechanism")
+            raise ArgumentError(
+                "norm", self.law.norm.kind, "is of noise for whole vectors: use ggdp.MinkowskiMechanism"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, fit for JSON."""

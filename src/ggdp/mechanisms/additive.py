@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 _PAPER = "Liu, arXiv 1602.06028 v5"
 # The name of noise of a norm, and its source.
-MINKOWSKI = "Minkowski", f"{_PAPER}, Section 4 (Minkowski distance); Hardt and Talwar, STOC 2010 (K-norm mechanism)"
+MINKOWSKI = "Minkowski", f"{_PAPER}, Section 2 (Minkowski distance as utility); Hardt and Talwar, STOC 2010"
 
 
 def kind_of(calibration: Calibration) -> tuple[str, str]:

@@ -30,7 +30,7 @@ import math
 import sys
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from attrs import field, frozen
@@ -43,11 +43,13 @@ from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.noise import Binomial, BoundaryInflatedIntegerNoise, IntegerNoise, Source, TruncatedIntegerNoise
 from ggdp.noise.entropy import Integers
 from ggdp.noise.integer_noise import FARTHEST, WIDEST
-from ggdp.noise.minkowski_noise import MinkowskiNoise, vector_noise
-from ggdp.noise.norm_ball_noise import NormBallNoise
+from ggdp.noise.norm_ball_noise import NormBallNoise, vector_noise
 from ggdp.privacy import Guarantee, ProbabilisticDP
 from ggdp.privacy.grid import LARGEST, LEAST, Grid
 from ggdp.proofs.tails import tail
+
+if TYPE_CHECKING:
+    from ggdp.noise.minkowski_noise import MinkowskiNoise
 
 # Sums that are looked at together.
 BLOCK = 1 << 18

@@ -31,7 +31,6 @@ from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.ledger.charging import ChargeRequest, PendingCharge
 from ggdp.mechanisms.additive import INTEGERS, kind_of, require_integers_by_type
 from ggdp.mechanisms.certified_noise import CertifiedNoise, add_saturating
-from ggdp.noise import Source
 from ggdp.noise.entropy import checked_source, is_private, takes_rng
 from ggdp.noise.norm_ball_noise import NormBallNoise
 from ggdp.privacy import Guarantee, Sensitivity
@@ -44,6 +43,7 @@ from ggdp.releases.release import Release, charge_of, charged_to, make_release
 if TYPE_CHECKING:
     from ggdp.calibration import Calibration, Certificate
     from ggdp.ledger import Ledger
+    from ggdp.noise import Source
     from ggdp.proofs.losses import CountedLoss
 
 
@@ -239,7 +239,7 @@ class MinkowskiMechanism:
             if self.grid is None:
                 require_integers_by_type(given)
             assert norm is not None
-            count = norm.groups[0] if norm.kind == "lp" else sum(norm.cells)
+            count = sum(norm.cells)
             if given.size != count:
                 expected = f"the sensitivity is of a query of {count:,} values"
                 raise ArgumentError("values", f"of shape {given.shape}", expected)

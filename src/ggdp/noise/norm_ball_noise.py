@@ -49,7 +49,7 @@ from __future__ import annotations
 import math
 import numbers
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field, frozen
@@ -63,6 +63,10 @@ from ggdp.noise.entropy import Source, checked_source, fill, random_bits
 from ggdp.noise.generalized_gaussian import Floats, checked_scale
 from ggdp.noise.integer_noise import WIDEST
 from ggdp.privacy.grid import LARGEST, LEAST, Grid, exact_numbers, refusal
+from ggdp.proofs.noise_law import NoiseLaw
+
+if TYPE_CHECKING:
+    from ggdp.noise.minkowski_noise import MinkowskiNoise
 
 # Random bits reach so far without a decision with a probability below 2^-900.
 _MOST_BITS = 1 << 10
@@ -133,6 +137,19 @@ class NormBallNoise:
         if self.sizes is not None and len(self.sizes) != self.dimension:
             raise ArgumentError("sizes", self.sizes, f"must be one for each of the {self.dimension} coordinates")
 
+    def in_steps(self, grid: Grid) -> list[Fraction]:
+        """Return b D_k in steps of a grid, for each coordinate or for all; refuse what is too far from a step."""
+        if not isinstance(grid, Grid):
+            raise ArgumentTypeError("grid", type(grid).__name__, "must be a Grid, such as Grid(step=2**-10)")
+        steps = [Fraction(self.scale) * Fraction(size) / Fraction(grid.step) for size in self.sizes or (1.0,)]
+        # Then no noise is lost at the ends of 64 bits, nor near 0 beside a true value.
+        if not 1 / WIDEST <= min(steps) <= max(steps) <= WIDEST:
+            expected = (
+                f"times a size must be 2^-55 to 2^55 steps of the grid to be drawn exactly, a step is {grid.step!r}"
+            )
+            raise ArgumentError("scale", self.scale, expected)
+        return steps
+
     def around(self, values: ArrayLike, grid: Grid, rng: Source | None = None) -> Floats:
         """Return the true values with noise, rounded to the grid.
 
@@ -153,14 +170,7 @@ class NormBallNoise:
         EntropyError
             If the source fails; then there is no output.
         """
-        bits, given = checked_source(rng), exact_numbers(values)
-        if not isinstance(grid, Grid):
-            raise ArgumentTypeError("grid", type(grid).__name__, "must be a Grid, such as Grid(step=2**-10)")
-        steps = [Fraction(self.scale) * Fraction(size) / Fraction(grid.step) for size in self.sizes or (1.0,)]
-        # Then no noise is lost at the ends of 64 bits, nor near 0 beside a true value.
-        if not 1 / WIDEST <= min(steps) <= max(steps) <= WIDEST:
-            expected = f"times each size must be 2^-55 to 2^55 steps of the grid, to be drawn exactly at {grid.step!r}"
-            raise ArgumentError("scale", self.scale, expected)
+        bits, given, steps = checked_source(rng), exact_numbers(values), self.in_steps(grid)
         if given.shape[-1:] != (self.dimension,):
             raise refusal(f"must be vectors of {self.dimension} numbers, along the last axis")
         whole, rest = _in_steps(given.reshape(-1), grid)
@@ -173,7 +183,7 @@ class NormBallNoise:
         return grid.values_of_exact(index).reshape(given.shape)
 
     def _draw(self, rest: list[Fraction], scales: list[Fraction], rng: Source, *, word: int = 64) -> list[int]:
-        """Return floor(s + x + 1/2) for s in [0, 1) and scales b D_k, in steps, reading `word` bits of each U at a time.
+        """Return floor(s + x + 1/2) for s in [0, 1) and scales b D_k, in steps, reading `word` bits of a U at a time.
 
         A word has a multiple of 8 bits.
         """
@@ -314,3 +324,15 @@ def _in_steps(given: NDArray[Any], grid: Grid) -> tuple[list[int], list[Fraction
 
 def _ball(x: Fraction) -> arb:
     return arb(fmpq(x.numerator, x.denominator))
+
+
+def vector_noise(law: NoiseLaw) -> MinkowskiNoise | NormBallNoise:
+    """Return what draws noise of a norm."""
+    norm = law.norm
+    if norm is None:
+        raise ArgumentError("norm", None, "this noise is drawn for each coordinate on its own")
+    if norm.kind == "lp" and norm.order is not None:
+        return NormBallNoise(order=norm.order, scale=law.scale, dimension=norm.groups[0], sizes=norm.sizes)
+    from ggdp.noise.minkowski_noise import MinkowskiNoise
+
+    return MinkowskiNoise.of(law)

@@ -84,7 +84,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from attrs import field
+from attrs import evolve, field
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
@@ -96,10 +96,9 @@ from ggdp.noise.bounded_law import BoundedIntegerErrors, running_sums, weights
 from ggdp.noise.entropy import Integers
 from ggdp.noise.generalized_gaussian import Floats, checked_order, checked_scale
 from ggdp.noise.integer_law import IntegerGeneralizedGaussian, least_with_tail
-from ggdp.noise.minkowski_noise import vector_noise
-from ggdp.noise.norm_ball_noise import NormBallNoise
+from ggdp.noise.norm_ball_noise import NormBallNoise, vector_noise
 from ggdp.privacy.grid import LARGEST, LEAST, Grid, exact_numbers
-from ggdp.proofs.noise_law import NoiseLaw
+from ggdp.proofs.noise_law import NoiseLaw, Norm
 
 Range: TypeAlias = "tuple[Integers, Integers]"
 
@@ -654,12 +653,12 @@ class VectorErrorLaw:
     Notes
     -----
     Claim: on a grid the released y is within step / 2 of s + X, so with P(|X| <= h) >= level the interval
-    [y - h - step / 2, y + h + step / 2] covers s at that level. Rounding: outwards. The bias that rounding a noisy value
-    leaves is stated as half a step at most.
+    [y - h - step / 2, y + h + step / 2] covers s at that level. Rounding: outwards. The bias that rounding leaves is
+    stated as half a step, which it never exceeds.
 
     Examples
     --------
-    >>> from ggdp.proofs.noise_law import NoiseLaw
+    >>> from ggdp.proofs.noise_law import NoiseLaw, Norm
     >>> noise = NoiseLaw(order=1, scale=2.0, support="integer", norm=Norm(kind="added", groups=(2, 2)))
     >>> lower, upper = VectorErrorLaw(law=noise).intervals(np.array([17, 0, 3, 4]))
     >>> bool((lower < upper).all())
@@ -674,6 +673,13 @@ class VectorErrorLaw:
     bounds: None = field(init=False, default=None)
     index_bounds: None = field(init=False, default=None)
     clamp: None = field(init=False, default=None)
+
+    @property
+    def norm(self) -> Norm:
+        """The norm of the noise."""
+        if self.law.norm is None:
+            raise ArgumentError("law", str(self.law), "must be of noise of a norm")
+        return self.law.norm
 
     @property
     def order(self) -> float:
@@ -701,16 +707,17 @@ class VectorErrorLaw:
         return np.where(values <= -far, -math.inf, lower), np.where(values >= far, math.inf, upper)
 
     def half_width(self, level: float = 0.95) -> float:
-        """Return a distance that the noise of each value stays within, with a probability of at least the level."""
-        return float(self._half_widths(level, simultaneous=False).max())
+        """Return a distance that the noise of each value of the vector stays within, at the level."""
+        return float(evolve(self, places=None)._half_widths(level, simultaneous=False).max())
 
     def bias(self, true: ArrayLike | None = None) -> float | Floats:
         """Return the mean error at hypothetical true values, or a bound of it over all of them."""
         return 0.5 * (self.step or 0.0) if true is None else np.zeros(np.shape(true))
 
     def standard_error(self, true: ArrayLike | None = None) -> float | Floats:
-        """Return the standard deviation of each value, at hypothetical true ones, or the largest."""
-        each = self._of_values(vector_noise(self.law).std)
+        """Return the standard deviation of each value, at hypothetical true ones, or the largest of the vector."""
+        law = evolve(self, places=None) if true is None else self
+        each = law._of_values(vector_noise(self.law).std)
         return float(each.max()) if true is None else each.reshape(np.shape(true))
 
     def root_mean_square_error(self, true: ArrayLike | None = None) -> float | Floats:
@@ -729,8 +736,7 @@ class VectorErrorLaw:
 
     def _of_values(self, each: ArrayLike) -> NDArray[Any]:
         """Return what is known of each group, or of a coordinate of size 1, for each value; rounded up."""
-        norm = self.law.norm
-        assert norm is not None
+        norm = self.norm
         if norm.kind == "lp":
             found = np.nextafter(np.broadcast_to(each, norm.groups) * np.array(norm.sizes or 1.0), math.inf)
         else:
