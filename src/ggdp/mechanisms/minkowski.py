@@ -178,7 +178,8 @@ class MinkowskiMechanism:
         return self.record.losses
 
     def __repr__(self) -> str:
-        return f"MinkowskiMechanism: {self.record}\n  guarantee: {self.guarantee}\n  sensitivity: {self.sensitivity}"
+        query = self.record.sensitivity
+        return f"MinkowskiMechanism: {self.record}\n  guarantee: {self.guarantee}\n  sensitivity: {query}"
 
     def charge_request(self) -> ChargeRequest:
         """Return what a release asks a ledger for."""

@@ -335,4 +335,4 @@ def vector_noise(law: NoiseLaw) -> MinkowskiNoise | NormBallNoise:
         return NormBallNoise(order=norm.order, scale=law.scale, dimension=norm.groups[0], sizes=norm.sizes)
     from ggdp.noise.minkowski_noise import MinkowskiNoise
 
-    return MinkowskiNoise.of(law)
+    return MinkowskiNoise(scale=law.scale, groups=norm.groups, kind=norm.kind, complete=norm.complete)
