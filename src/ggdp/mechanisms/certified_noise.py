@@ -74,8 +74,12 @@ def _certify(calibration: Calibration) -> Calibration:
     if calibration.support == "real" and calibration.grid is None and calibration.law.norm is None:
         calibration = on_grid(calibration)
     unit = "integers" if calibration.grid is None else "steps of the grid"
-    bounds, scale = calibration.question.bounds, calibration.law.scale
-    if bounds is None and scale > WIDEST and calibration.law.norm is None:
+    bounds, scale, norm = calibration.question.bounds, calibration.law.scale, calibration.law.norm
+    widest = float(WIDEST)
+    if norm is not None:
+        # A norm is a sum of some exponential variables of this scale; real noise knows what its grid can hold.
+        widest = math.inf if norm.kind == "lp" else 2.0**61 / (1024.0 + 16.0 * sum(norm.groups))
+    if bounds is None and scale > widest:
         raise ArgumentError("scale", scale, f"is too wide for 64-bit draws, in {unit}; use a coarser unit or Grid")
     for pair in bounds or ():
         if max(map(abs, pair)) > FARTHEST:

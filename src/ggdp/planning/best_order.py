@@ -488,6 +488,7 @@ SOME_CELLS = (
     "the largest error is taken over {:,} cells, as many as can move; a query with more cells has a larger one, and "
     "maybe another best order: give their number as cells"
 )
+NOTHING_TO_CHOOSE = ", there was nothing to choose"
 # Units of work of a plan in all, and of its search over orders.
 MOST_WORK, SEARCH_WORK = 6e6, 3e6
 
@@ -611,7 +612,7 @@ def _plan_for_goal(
     try:
         proved[GAUSSIAN] = calibrate(goal, sensitivity, order=GAUSSIAN, support=support)
     except (UnattainableError, UnprovedError) as refused:
-        notes.append(f"order 1 is the only one of independent noise: {refused}")
+        notes.append(f"order 1 is the only one{NOTHING_TO_CHOOSE}: {refused}")
         return _plan_among(proved, measure, [], notes)
     except SearchError as missing:
         notes.append(f"order 2 is left out: {missing}")
@@ -684,7 +685,8 @@ def _with_minkowski(found: Plan, goal: Guarantee, sensitivity: Sensitivity, supp
     choice = Choice(
         name="minkowski", order=1.0, scale=calibration.scale, error=error, gain=error / best if best > 0.0 else None
     )
-    notes = found.notes
+    # Among independent noise.
+    notes = tuple(note.replace(NOTHING_TO_CHOOSE, " of independent noise") for note in found.notes)
     if choice.gain is not None and choice.gain < 1.0:
         said = f"noise of a norm (minkowski) has {choice.gain:.3g} times the error of the best order"
         notes = (f"{said}; ggdp.MinkowskiMechanism adds it to all coordinates at once", *notes)
