@@ -3,13 +3,15 @@
 import json
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
 from tests.conformance.kinds import VECTORS, each
 
 import ggdp
-from ggdp.errors import ArgumentError, BudgetExceededError, CertificateError, GgdpError, UnattainableError
+from ggdp.cli.app import run
+from ggdp.errors import ArgumentError, BudgetExceededError, CertificateError, GgdpError
 from ggdp.mechanisms import Mechanism, MinkowskiMechanism
 from ggdp.mechanisms.certified_noise import CertifiedNoise
 from ggdp.noise import SeededSource
@@ -229,6 +231,18 @@ def test_other_plans_do_not(goal, query, how):
     assert [one.name for one in ggdp.plan(goal, query, **how).alternatives] == ["laplace", "gaussian"]
 
 
-def test_a_norm_of_which_pure_noise_is_asked_for_names_it():
-    with pytest.raises(UnattainableError, match="MinkowskiMechanism"):
-        ggdp.calibrate(ggdp.PureDP(1.0), ggdp.Sensitivity.norm(3, 1.0, dimension=4), order=3)
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ("--order 1 --epsilon 1 --norm 3,1,4", True),
+        ("--order 1 --epsilon 1 --norm 3,1,4 --json", True),
+        ("--order 3 --epsilon 1 --norm 3,1,4", True),
+        ("--order 1 --epsilon 1 --norm 1,1,4", False),
+        ("--order 3 --epsilon 1 --norm 3,1,1", False),
+        ("--order 3 --epsilon 1 --delta 1e-6 --norm 3,1,4", False),
+    ],
+)
+def test_calibrate_says_what_keeps_pure_dp_where_a_norm_is_known(arguments, named, capsys):
+    assert run(["calibrate", *arguments.split()]) == ("--order 3" in arguments and "--delta" not in arguments)
+    shown = capsys.readouterr()
+    assert ("MinkowskiMechanism" in re.sub(r"\s+", "", shown.out + shown.err)) == named

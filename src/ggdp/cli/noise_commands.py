@@ -21,7 +21,7 @@ from ggdp import _validate
 from ggdp._rounding import rounded_down_text, rounded_text, rounded_up_text
 from ggdp.cli.flags import Delta, Epsilon, NeighboursFlag, NotionFlag, numbers_of, shown_as_typed
 from ggdp.cli.output import AsJson, print_json, print_table, require_picture, say, write_picture
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, UnattainableError
 from ggdp.privacy import Neighbours, Sensitivity
 from ggdp.tables.request import goal_of
 
@@ -85,21 +85,25 @@ def calibrate(
         raise ArgumentError("bounds", bounds, "must be LO:HI, or several such pairs separated by ','")
     from ggdp.calibration import calibrate as calibrated
 
-    results = [
-        calibrated(
-            goal,
-            query,
-            order=one,
-            support=support,
-            bounds=None if ends is None else [(low, high) for low, high in ends],
-            bounding=bounding,
-            method=method,
-        )
-        for one in orders
-    ]
-    result, *others = results
     # A norm that is known of the whole change is used better by noise of that norm.
-    advice = (NORM_ADVICE,) if goal.delta == 0.0 and query.joint is not None and query.joint[0] > 1.0 else ()
+    known = query.joint is not None and query.joint[0] > 1.0 and query.moving > 1
+    advice = (NORM_ADVICE,) if goal.delta == 0.0 and known else ()
+    try:
+        results = [
+            calibrated(
+                goal,
+                query,
+                order=one,
+                support=support,
+                bounds=None if ends is None else [(low, high) for low, high in ends],
+                bounding=bounding,
+                method=method,
+            )
+            for one in orders
+        ]
+    except UnattainableError as refused:
+        raise UnattainableError("; ".join((str(refused), *advice))) from None
+    result, *others = results
     if as_csv:
         columns = ("order", "scale", "std", "mean_abs")
         lines = [[*(getattr(one, name) for name in columns), *one.guarantee.to_dict().values()] for one in results]
