@@ -1,12 +1,101 @@
-"""Noise for many numbers at once: integer vectors drawn exactly by a norm, P(x) proportional to exp(-||x|| / scale)."""
+"""Noise for many numbers at once: integer vectors with P(x) proportional to exp(-||x|| / b), drawn exactly.
+
+===========  ===========================================================================================
+b, q         scale, and exp(-1/b)
+n, D         coordinates of a group, and of all groups together
+x+, x-       the parts of a group above and below 0, both as numbers of at least 0; |x+| is the sum of one
+a, c         radii, whole numbers of at least 0; t = a + c and u = a - c, the common total
+B_n(a, c)    the ball of all x in Z^n with |x+| <= a and |x-| <= c; of "signed" that with |x+| + |x-| <= a
+N_n(a, c)    the number of its points; N without an index is the product over all groups
+w(a, c)      weight of a pair of radii
+===========  ===========================================================================================
+
+==========  =========================================  ==================================  ======================
+kind        norm, the largest over groups of           what one unit changes               w
+==========  =========================================  ==================================  ======================
+added       |x+|, plus the largest over all of |x-|    adds or takes 1 in all groups       q^(a + c) N(a, c)
+replaced    max(|x+|, |x-|)                            moves 1 within every group          q^a N(a, a), c = a
+signed      |x+| + |x-|                                each group by 1 in all, either way  q^a N(a)
+==========  =========================================  ==================================  ======================
+
+Claim (law). Radii with the weights w, and then a uniform point of each group's ball, independently, have the law of x.
+Proof: a point x is in the balls of all radii a >= A, c >= C, the norm being A + C, and the sum of q^(a + c) over these
+is q^||x|| / (1 - q)^2, the same multiple of q^||x|| for all x; likewise with one radius.
+
+A group is complete if each unit is in one of its cells for certain. Then it has a further cell, u minus the sum of the
+others (u = 0 of "replaced"), so that complete groups agree on their total. With K = n + 1 cells that is the norm ball
+of all moves +-sum_j e_(j, a_j), and its cells are exchangeable: B_n(a, c) are the vectors of K cells with sum a - c and
+a positive part of at most a. Where a unit may be in no cell, the cell of these units is left out; what is released of
+the others is as private, and its law the same.
+
+Counting. With A = 1/(1 - alpha) and C = 1/(1 - beta), a coordinate has the generating function A + C - 1 =: F, so
+N_n(a, c) is the coefficient of alpha^a beta^c in A C F^n; it is the sum over i of C(n, i) C(a, i) C(c + n - i, n - i),
+i being the number of positive coordinates. The operators alpha d/dalpha +- beta d/dbeta, which multiply N_n by t and u,
+take products of A, C and F to such products, and eliminating A C A C F^n from the three identities of t N_n, u N_n and
+u^2 N_n leaves
+
+    (n + 1)^2 N_(n+1) = (2n + 1)(t + 1) N_n + (n^2 - u^2) N_(n-1),
+    sum of x_1^2 over the ball = N_n [n (1 + t) N_(n+1) / N_n - n + (n + 4) u^2 / (n + 1)] / (n + 2)^2,
+    points with x_1 >= 0 = [N_n + (1 + u / n) N_(n-1)] / 2.
+
+For "signed", A (2A - 1)^n gives (n + 1) N_(n+1) = (2a + 1) N_n + n N_(n-1), squares N_n [(2a + 1) N_(n+1) / N_n - 1] /
+(2n + 4) and halves (N_n + N_(n-1)) / 2. The tests compare all of these with counts by enumeration.
+
+Radii
+-----
+The quarter plane (for one radius the half line) is cut into blocks by lines, the same for a and c. A block gets units,
+integers in proportion to its size and a bound of w in it. A draw picks a unit, a place in its block uniformly, and
+accepts it by the ratio of w to the bound: in floats, or where these do not decide in ball arithmetic and whole numbers,
+reading as many random bits as it takes. So the law is exact for any bound.
+
+Claim (bound). In a block log N lies below the bilinear interpolation of its values at the corners in log(a + s) and
+log(c + s), with s = 1, or 1/2 for one radius. Proof: for a whole c >= 0, N_n is the sum of C(n, i) C(c, i)
+C(a + n - i, n - i), a polynomial in a + 1 without negative coefficients, and so is a product of them; the logarithm of
+such a polynomial is convex in log(a + 1) (Hoelder), so it lies below its chord; a and c may change places. With c = a
+or for "signed" the recurrences have no negative term as polynomials in a + 1/2. The concave logarithm is replaced by
+its tangent at the last place of the block, which raises the bound; what remains, with log q^(a + c), is linear in
+either radius, so it is largest at a corner.
+
+Claim (beyond the last line L >= 4 b D + 1). The weights there sum to at most 4 N(L, L) q^L / (1 - q^(1/2))^2. Proof: as
+polynomials of degree D in a + 1 without negative coefficients N(a, c) <= N(L, L) g(a) g(c), where g is 1 up to L and
+then ((a + 1)/(L + 1))^D <= e^((a - L)/(4b)). Sum geometric series; g(a)^2 serves for one radius. L is so large that
+this is below 2^-256 units. They get one unit all the same, and a draw of it that 256 bits do not reject ends in an
+error: no noise is cut off.
+
+Claim (floats). N_(n+1) / N_n by the recurrence is off by a share of at most 12 (n + 1) 2^-53: its last term is negative
+only if u^2 > n^2, and then it is less than n/(2n + 1) of the first, since N_n / N_(n-1) >= (n + |u|) / n (points with
+x_1 < 0 are no fewer than 0), so that an error of the quotient before enters with a factor below 1. Each logarithm of a
+ratio is at most 45, and a sum of D of them is off by 2^-47 D^2 at most. NumPy's logarithms and exponentials are right
+to a share of some 2^-50; 2^-46 is allowed. With the roundings of (a + c)/b and of the interpolation all is off by less
+than `error`, (64 + D)^2 2^-46.
+
+Points of a ball
+----------------
+The number i of positive coordinates is drawn by the terms of N_n, in floats, or where a random word does not decide by
+`ggdp.noise.table.invert` on whole numbers. Which they are is a random i-subset; their sizes are the gaps of a random
+i-subset of {1, ..., a}; the sizes of the others, at least 0, are the gaps less one of a subset of n - i of {1, ...,
+c + n - i}. All subsets are exactly uniform.
+
+Moments and tails are sums of q^(a + c) times polynomials of degree at most D + 2 in a and in c. Up to `_MOST_GAUSS`
+coordinates a Gauss rule for the weights q^a on the integers (Meixner polynomials) is exact but for rounding. For more,
+the weights are so far from the edges, and so smooth, that steps of less than a standard deviation lose nothing that
+floats have (some e^(-2 (1.2 pi)^2)). They are floats, without enclosures.
+
+Timing. No time depends on a true value: none is known here.
+
+References
+----------
+Hardt and Talwar, "On the Geometry of Differential Privacy", STOC 2010, and Awan and Slavkovic, "Structure and
+Sensitivity in Differential Privacy", JASA 2021 (noise by a norm); Bump, Choi, Kurlberg and Vaaler, "A local Riemann
+hypothesis, I" (2000), for the recurrence of "signed"; Devroye, "Non-Uniform Random Variate Generation" (1986), II.3.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import accumulate
-from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from attrs import field, frozen
@@ -18,20 +107,25 @@ from ggdp.errors import ArgumentError, UnprovedError
 from ggdp.noise.entropy import Integers, Source, checked_source, random_bits, random_words, takes_rng, uniform_integers
 from ggdp.noise.generalized_gaussian import checked_scale
 from ggdp.noise.integer_law import least_passing
+from ggdp.noise.integer_noise import FARTHEST, WIDEST
 from ggdp.noise.table import invert, is_below
+from ggdp.proofs.noise_law import NoiseLaw
 
-Kind: TypeAlias = Literal["added", "replaced", "signed"]
-Floats: TypeAlias = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
-KINDS = get_args(Kind)
-_FARTHEST = 1 << 61
+KINDS = ("added", "replaced", "signed")
 _TAIL_BITS = 256
+_TOO_WIDE = "is too wide for 64-bit draws of so many numbers; use a larger unit"
+# At a smaller scale floats have no noise but 0.
+_LEAST = 2.0**-20
+# Up to so many coordinates sums are by a Gauss rule.
 _MOST_GAUSS = 150
+# Numbers drawn at a time, which then stay in a core's own cache.
+_CHUNK = 1 << 17
 
 
 def _groups(groups: tuple[int, ...]) -> tuple[int, ...]:
-    sizes = _validate.non_empty(groups=groups)
-    return tuple(_validate.integer(groups=size, at_least=0, at_most=10_000) for size in sizes)
+    return tuple(_validate.integer(groups=n, at_least=0, at_most=10_000) for n in _validate.non_empty(groups=groups))
 
 
 def _kind(kind: str) -> str:
@@ -46,7 +140,35 @@ def _complete(complete: tuple[bool, ...] | None) -> tuple[bool, ...] | None:
 
 @frozen(kw_only=True)
 class MinkowskiNoise:
-    """Integer noise for groups of counts, P(x) proportional to exp(-||x|| / scale), drawn exactly."""
+    """Integer noise for groups of counts with P(x) proportional to exp(-||x|| / scale), drawn exactly.
+
+    Parameters
+    ----------
+    scale : float
+        Scale of the noise. A norm of at most R for every change that one unit can make gives pure DP with an epsilon of
+        R / scale.
+    groups : sequence of int
+        Number of coordinates of each group, for example of each table, that are free: one fewer than it has cells if
+        the group is complete.
+    kind : {"added", "replaced", "signed"}, default "added"
+        What has norm 1: a unit that is added to or removed from one cell of every group; one that moves from cell to
+        cell in every group; or any change of each group by 1 in all. For groups of one number, "signed" is the largest
+        of all changes.
+    complete : sequence of bool, optional
+        Which groups have a further cell, so that each unit is in one of their cells for certain. By default none has.
+        Noise of all complete groups has the same total: for the kind "replaced" 0.
+
+    Examples
+    --------
+    Three tables of two cells each, whose noise agrees on the total:
+
+    >>> noise = MinkowskiNoise(scale=1.0, groups=(1, 1, 1), complete=(True, True, True))
+    >>> x = noise.sample(1000)
+    >>> x.shape, bool((x[:, 0] + x[:, 1] == x[:, 4] + x[:, 5]).all())
+    ((1000, 6), True)
+    >>> round(noise.std[0], 5), noise.half_widths(0.95)
+    (2.19832, (5, 5, 5))
+    """
 
     scale: float = field(converter=checked_scale)
     groups: tuple[int, ...] = field(converter=_groups)
@@ -54,141 +176,180 @@ class MinkowskiNoise:
     complete: tuple[bool, ...] | None = field(default=None, converter=_complete)
 
     def __attrs_post_init__(self) -> None:
-        if self.complete is not None and len(self.complete) != len(self.groups):
-            raise ArgumentError("complete", self.complete, f"must have an entry for each of {len(self.groups)} groups")
-        if self.kind == "signed" and self.complete is not None and any(self.complete):
-            raise ArgumentError("complete", self.complete, "is for the kinds 'added' and 'replaced'")
-        if not sum(self.cells):
-            raise ArgumentError("groups", self.groups, "must have a coordinate")
+        complete = self.complete or (False,) * len(self.groups)
+        if len(complete) != len(self.groups) or (self.kind == "signed" and any(complete)):
+            raise ArgumentError("complete", complete, "is for each group of the kinds 'added' and 'replaced'")
+        if any(n == 0 and not closed for n, closed in zip(self.groups, complete, strict=True)):
+            raise ArgumentError("groups", self.groups, "only a complete group may have no free coordinate")
+        if self.kind == "replaced" and not any(self.groups):
+            raise ArgumentError("groups", self.groups, "must have a free coordinate")
+
+    @classmethod
+    def of(cls, law: NoiseLaw) -> MinkowskiNoise:
+        """Return the noise of a law with a norm on groups of integers."""
+        norm = law.norm
+        if norm is None or norm.kind not in KINDS:
+            raise ArgumentError("law", law, "must have a norm on groups of integers")
+        return cls(scale=law.scale, groups=norm.groups, kind=norm.kind, complete=norm.complete)
 
     @property
     def cells(self) -> tuple[int, ...]:
-        """How many cells are released of each group: its coordinates, and one more where it is complete."""
-        return tuple(n + closed for n, closed in zip(self.groups, self._closed, strict=True))
-
-    @property
-    def _closed(self) -> tuple[bool, ...]:
-        return self.complete or (False,) * len(self.groups)
-
-    @cached_property
-    def _radii(self) -> _Radii:
-        return _radii(self.kind, tuple(sorted(self.groups)), self.scale)
+        """Number of cells of each group: its coordinates, and one more if it is complete."""
+        complete = self.complete or (False,) * len(self.groups)
+        return tuple(n + closed for n, closed in zip(self.groups, complete, strict=True))
 
     @takes_rng
     def sample(self, size: int, *, rng: Source | None = None) -> Integers:
-        """Return independent draws, an array of `size` rows with the cells of all groups, group after group."""
+        """Return independent draws: an array of `size` rows, each with the cells of all groups, group after group.
+
+        Raises an `ArgumentError` if the scale is too wide for 64-bit numbers, and an `EntropyError` if the source of
+        random bits fails; then there are no draws.
+        """
         bits, rows = checked_source(rng), _validate.integer(size=size, at_least=0)
+        radii = _radii(self.kind, tuple(sorted(self.groups)), self.scale)
         out = np.empty((rows, sum(self.cells)), dtype=np.int64)
-        step = max(1, (1 << 20) // out.shape[1])
+        step = max(1, _CHUNK // out.shape[1])
         for start in range(0, rows, step):
             part = out[start : start + step]
-            a, c = self._radii.draw(len(part), bits)
-            self._fill(part, a, c, bits)
+            self._fill(part, *radii.draw(len(part), bits), bits)
         return out
 
     def _fill(self, out: Integers, a: Integers, c: Integers, rng: Source) -> None:
-        """Overwrite rows of cells, given the radii of each row."""
-        starts = np.cumsum((0, *self.cells[:-1]))
-        # A few rows are drawn for all groups at once; for many, groups of one size are.
-        sizes = np.array(self.groups)
-        parts = (
-            [np.flatnonzero(sizes)] if len(out) < 64 else [np.flatnonzero(sizes == n) for n in set(self.groups) if n]
-        )
-        for part in parts:
+        """Overwrite rows of cells, given their radii."""
+        starts, sizes = np.cumsum((0, *self.cells[:-1])), np.array(self.groups)
+        # A few rows are drawn for all groups at once; for many, the groups of one size are.
+        parts = [sizes > 0] if len(out) < 64 else [sizes == n for n in set(self.groups) - {0}]
+        for part in map(np.flatnonzero, parts):
             if not part.size:
                 continue
-            n, rows = np.repeat(sizes[part], len(out)), np.tile(np.arange(len(out)), part.size)
-            points = _points(self.kind, n, a[rows], c[rows], rng).reshape(part.size, len(out), -1)
-            for j, x in zip(part, points, strict=True):
+            points = _points(self.kind, sizes[part].repeat(len(out)), np.tile(a, part.size), np.tile(c, part.size), rng)
+            for j, x in zip(part, points.reshape(part.size, len(out), -1), strict=True):
                 out[:, starts[j] : starts[j] + sizes[j]] = x[:, : sizes[j]]
-        for start, n, closed in zip(starts, self.groups, self._closed, strict=True):
-            if closed:
+        for start, n, cells in zip(starts, self.groups, self.cells, strict=True):
+            if cells > n:
+                # Between -c and a, like all cells.
                 out[:, start + n] = a - c - out[:, start : start + n].sum(axis=1)
 
     def pmf(self, points: ArrayLike) -> Floats:
-        """Return P(x) of rows of cells."""
+        """Return P(x) for rows of cells, 0 where complete groups do not have the same total."""
         x = np.asarray(points)
         if x.dtype.kind not in "iu" or x.ndim < 1 or x.shape[-1] != sum(self.cells):
-            raise ArgumentError("points", points, f"must be integers, {sum(self.cells)} in a row")
-        a, c = np.zeros(x.shape[:-1]), np.zeros(x.shape[:-1])
-        total, agree, start = None, np.ones(x.shape[:-1], dtype=np.bool_), 0
-        for n, closed in zip(self.groups, self._closed, strict=True):
-            free = x[..., start : start + n]
-            up, down = np.maximum(free, 0).sum(axis=-1), -np.minimum(free, 0).sum(axis=-1)
-            if self.kind == "signed":
-                up, down = up + down, np.zeros_like(up)
-            a, c = np.maximum(a, up), np.maximum(c, down)
-            if closed:
-                u = x[..., start : start + n + 1].sum(axis=-1)
-                agree &= u == (0 if self.kind == "replaced" else u if total is None else total)
-                total = u
-            start += n + closed
-        b = self.scale
-        lost = math.log(-math.expm1(-1.0 / b))
-        if self.kind == "added":
-            lost *= 2
-            if total is not None:
-                a = np.maximum(a, c + total)
-                c = a - total
-                lost = math.log(-math.expm1(-2.0 / b))
-        norm = np.maximum(a, c) if self.kind == "replaced" else a + c
-        return np.where(agree, np.exp(-norm / b - lost - _moments(self.kind, self.groups, b)[0]), 0.0)
+            raise ArgumentError("points", points, f"must be rows of {sum(self.cells)} integers")
+        a, c = np.zeros((2, *x.shape[:-1]))
+        possible, total, start = np.ones(a.shape, dtype=np.bool_), None, 0
+        for n, cells in zip(self.groups, self.cells, strict=True):
+            free = x[..., start : start + n].astype(np.float64)
+            up, down = np.maximum(free, 0.0).sum(axis=-1), np.maximum(-free, 0.0).sum(axis=-1)
+            a, c = (np.maximum(a, up + down), c) if self.kind == "signed" else (np.maximum(a, up), np.maximum(c, down))
+            if cells > n:
+                u = x[..., start : start + cells].sum(axis=-1)
+                total = (np.zeros_like(u) if self.kind == "replaced" else u) if total is None else total
+                possible &= u == total
+            start += cells
+        # The radii that have x in their balls begin at the norm; those with a given total go on in steps of two.
+        step = 1.0
+        if self.kind == "added" and total is not None:
+            a, step = np.maximum(a, c + total), 2.0
+            c = a - total
+        norm = a + c if self.kind == "added" else np.maximum(a, c)
+        series = -math.log(-math.expm1(-step / self._float_scale)) * (
+            2.0 if self.kind == "added" and step == 1.0 else 1.0
+        )
+        return np.where(possible, np.exp(series - norm / self._float_scale - self._moments[0]), 0.0)
 
     @property
     def std(self) -> tuple[float, ...]:
         """Standard deviation of a cell of each group."""
         return spreads(self.groups, self.kind, self.scale)
 
+    @property
+    def _moments(self) -> tuple[float, dict[int, float]]:
+        return _moments(self.kind, self.groups, self._float_scale)
+
+    @property
+    def _float_scale(self) -> float:
+        return max(self.scale, _LEAST)
+
     def half_widths(self, level: float) -> tuple[int, ...]:
-        """Return for a cell of each group the least h with P(|x| <= h) >= level."""
-        least = {n: self._least(level, lambda k, n=n: self._tail(n, k)) for n in set(self.groups)}
+        """Return for a cell x of each group the least h with P(|x| <= h) >= level."""
+        least = {n: self._least(level, partial(self._tail, n)) for n in set(self.groups)}
         return tuple(least[n] for n in self.groups)
 
     def total_half_width(self, level: float) -> int:
-        """Return the least h with P(|u| <= h) >= level for the common total u of complete groups."""
+        """Return the least h with P(|u| <= h) >= level, for the common total u of complete groups."""
         return self._least(level, partial(self._tail, 0))
 
     def simultaneous_half_width(self, level: float) -> int:
-        """Return an h with P(|x| <= h for all cells x) >= level."""
-        counts = [(n, cells) for n, cells in zip(self.groups, self.cells, strict=True) if cells]
-        return self._least(level, lambda k: sum(cells * self._tail(n, k) for n, cells in counts))
+        """Return an h with P(|x| <= h for all cells x) >= level, the least one if no group has more than two cells.
 
-    def _least(self, level: float, tail: Callable[[int], float]) -> int:
+        Given the radii, groups are independent. In a larger group the probabilities of its cells are added up.
+        """
+        a, c, base = _nodes(self.kind, self.groups, self._float_scale, fine=True)
+        weights = np.exp(base + _log_counts(self.kind, self.groups, a, c) - self._moments[0])
+        weights /= weights.sum()
+
+        def tail(k: float) -> float:
+            inside = {pair: self._inside(*pair, k, a, c) for pair in set(zip(self.groups, self.cells, strict=True))}
+            product = math.prod(inside[pair] for pair in zip(self.groups, self.cells, strict=True))
+            return 1.0 - float((weights * product).sum())
+
+        return self._least(level, tail)
+
+    def _inside(self, n: int, cells: int, k: float, a: Floats, c: Floats) -> Floats:
+        """Return a lower bound of the probability that all cells of a group are below k on both sides."""
+        u = a - c
+        if n == 0:
+            return (np.abs(u) < k) * 1.0
+        if n == 1:
+            far = k - 1.0
+            low, high = np.maximum(-c, -far), np.minimum(a, far)
+            if cells > n:
+                low, high = np.maximum(low, u - far), np.minimum(high, u + far)
+            return np.maximum(high - low + 1.0, 0.0) / (a + c + 1.0)
+        logs, both = _log_counts(self.kind, (n,), a, c), np.zeros_like(a)
+        for x, y in ((a, c), (c, a)):
+            reached = x >= k
+            y = x - k if self.kind == "signed" else y
+            both[reached] += np.exp(_log_half(self.kind, n, (x - k)[reached], y[reached]) - logs[reached])
+        return np.maximum(1.0 - cells * both, 0.0)
+
+    def _least(self, level: float, tail: Callable[[float], float]) -> int:
         """Return the least h with a tail from h + 1 on of at most 1 - level, with a margin for the floats."""
         most = 1.0 - _validate.probability(level=level)
-        return least_passing(lambda h: h >= 0 and tail(h + 1) * (1.0 + 1e-7) <= most, round(2.0 * max(self.std)))
+        # Secants on the logarithm of the tail, which is nearly straight, come close.
+        before, last, x = 0.0, -math.log(most), 2.0 * max(self.std)
+        for _ in range(12):
+            now = math.log(max(tail(x + 1.0), 1e-300)) - math.log(most)
+            if now == last or abs(x - before) < 0.5:
+                break
+            step = now * (x - before) / (now - last)
+            before, last, x = x, now, min(max(x - step, 0.0), 4.0 * x + 4.0)
+        return least_passing(lambda h: h >= 0 and tail(h + 1) * (1.0 + 1e-7) <= most, round(x))
 
-    def _tail(self, n: int, k: int) -> float:
+    def _tail(self, n: int, k: float) -> float:
         """Return P(|x| >= k) for k >= 1 and a cell of a group of n coordinates, or for n = 0 the common total."""
-        kind, scale = self.kind, self.scale
-        total = _moments(kind, self.groups, scale)[0]
+        kind, groups, scale = self.kind, self.groups, self._float_scale
         if n == 0:
             if kind != "added":
                 return 0.0
-            c, d, base = _nodes_of_total(self.groups, scale, k)
-            return 2.0 * float(np.exp(base + _log_counts(kind, self.groups, c + d + k, c) - total).sum())
-        a, c, base = _nodes(kind, self.groups, scale)
-        if sum(self.groups) <= _MOST_GAUSS:
+            c, d, base = _nodes_of_total(groups, scale, k)
+            return 2.0 * float(np.exp(base + _log_counts(kind, groups, c + d + k, c) - self._moments[0]).sum())
+        a, c, base = _nodes(kind, groups, scale)
+        if sum(groups) <= _MOST_GAUSS:
+            # The rule is for sums over a - k.
             a, c, base = a + k, c if kind == "added" else a + k, base - k / scale
-        others = list(self.groups)
+        a, c, base = (x[a >= k] for x in (a, c, base))
+        others = list(groups)
         others.remove(n)
-        inside = a >= k
-        a, c, base = a[inside], c[inside], base[inside]
-        logs = base + _log_counts(kind, tuple(others), a, c) - total
-        # Points with x_1 >= k are those with x_1 >= 0 of a smaller ball: half of them, and of those with x_1 = 0.
-        t, u = (a - k, 0.0) if kind == "signed" else (a - k + c, a - k - c)
-        ratio = _ratios(kind, n - 1, t, u)[n - 1]
-        logs += _log_counts(kind, (n - 1,), a - k, c)
-        return float((np.exp(logs) * (ratio + 1.0 + u / n)).sum())
+        # Points with x_1 >= k are those with x_1 >= 0 of a smaller ball.
+        logs = _log_counts(kind, tuple(others), a, c) + _log_half(kind, n, a - k, c)
+        return 2.0 * float(np.exp(base + logs - self._moments[0]).sum())
 
 
 def spreads(groups: tuple[int, ...], kind: str, scale: float) -> tuple[float, ...]:
-    """Return the standard deviation of a cell of each group."""
-    found = _moments(kind, tuple(groups), float(scale))[1]
-    return tuple(math.sqrt(found[n]) for n in groups)
-
-
-# --- the counts ---
+    """Return the standard deviation of a cell of each group, for planners."""
+    squares = _moments(kind, tuple(groups), max(float(scale), _LEAST))[1]
+    return tuple(math.sqrt(squares[n]) for n in groups)
 
 
 def _ratios(kind: str, most: int, t: Floats, u: Floats | float) -> list[Floats]:
@@ -217,6 +378,13 @@ def _log_counts(kind: str, groups: tuple[int, ...], a: Floats, c: Floats) -> Flo
     return total
 
 
+def _log_half(kind: str, n: int, a: Floats, c: Floats) -> Floats:
+    """Return the logarithm of the number of points of a ball with x_1 >= 0."""
+    t, u = (a, 0.0) if kind == "signed" else (a + c, a - c)
+    ratio = _ratios(kind, n - 1, t, u)[n - 1]
+    return _log_counts(kind, (n - 1,), a, c) + np.log((ratio + 1.0 + u / n) / 2.0)
+
+
 def _terms(kind: str, n: int, a: int, c: int) -> list[int]:
     """Return how many points of the ball have i positive coordinates (or for "signed" i that are not 0), i <= n."""
     terms = [1 if kind == "signed" else math.comb(c + n, n)]
@@ -228,23 +396,23 @@ def _terms(kind: str, n: int, a: int, c: int) -> list[int]:
     return terms
 
 
-# --- the radii ---
-
-
 class _Radii:
     """Exact draws of the radii."""
 
     def __init__(self, kind: str, groups: tuple[int, ...], scale: float, *, bits: int = 60, word: int = 64) -> None:
-        self.kind, self.groups, self.scale, self.word = kind, groups, scale, word
-        dims = sum(groups)
-        if scale * (16.0 * dims + 1024.0) > _FARTHEST:
-            raise ArgumentError("scale", scale, "is too wide for 64-bit draws of so many numbers; use a larger unit")
-        self.error = 2.0**-38 * (64 + dims + sum((n + 1) ** 2 for n in groups) / 256)
+        if scale > WIDEST:
+            raise ArgumentError("scale", scale, _TOO_WIDE)
+        self.kind, self.groups, self.exact_scale, self.word = kind, groups, scale, word
+        # Weights by a larger scale are upper bounds, and those of all but 0 are nothing for floats then.
+        scale = self.scale = max(scale, _LEAST)
+        self.error = 2.0**-46 * (64 + sum(groups)) ** 2
         mode, spread = _centre(kind, groups, scale)
         self.top = float(_log_weights(kind, groups, scale, mode, mode))
-        far = math.ceil(4.0 * scale * dims) + 1
+        far = math.ceil(4.0 * scale * sum(groups)) + 1
         while self._log_tail(far) - self.top > -math.log(2.0) * (_TAIL_BITS + bits + 1):
             far *= 2
+        if far > FARTHEST:
+            raise ArgumentError("scale", scale, _TOO_WIDE)
         self.lines = _lines(mode, spread, far)
         self.widths = np.diff(self.lines)
         starts, ends = self.lines[:-1].astype(float), self.lines[1:] - 1.0
@@ -263,10 +431,9 @@ class _Radii:
         masses = np.exp(np.max(bounds, axis=0) - self.top + self.error).ravel() * sizes.ravel()
         # How many units a weight of e^top is given.
         self.height = 2.0 ** (bits - math.frexp(float(masses.sum()))[1])
-        self.units = np.ceil(masses * (self.height * (1.0 + 2.0**-40))).astype(np.int64)
+        self.units = np.maximum(np.ceil(masses * (self.height * (1.0 + 2.0**-40))), 1.0).astype(np.int64)
         self.ends = np.cumsum(self.units)
-        with np.errstate(divide="ignore"):
-            self.shares = np.log(sizes.ravel() * self.height / self.units)
+        self.shares = np.log(sizes.ravel() * self.height / self.units)
 
     def _log_tail(self, far: int) -> float:
         """Return an upper bound of the logarithm of the weight of all radii that are not below `far`."""
@@ -317,7 +484,7 @@ class _Radii:
         places = int(self.widths[i]) * (1 if j is None else int(self.widths[j]))
         points = math.prod(sum(_terms(self.kind, n, a, c)) for n in self.groups)
         norm = a + c if self.kind == "added" else a
-        weight = arb(points) * (-arb(norm) / arb(self.scale) - arb(self.top)).exp()
+        weight = arb(points) * (-arb(norm) / arb(self.exact_scale) - arb(self.top)).exp()
         return weight * arb(self.height) * places / int(self.units[block])
 
 
@@ -329,6 +496,7 @@ def _log_weights(kind: str, groups: tuple[int, ...], scale: float, a: Floats | f
     return _log_counts(kind, groups, a, c) - (a + c if kind == "added" else a) / scale
 
 
+@lru_cache(maxsize=64)
 def _centre(kind: str, groups: tuple[int, ...], scale: float) -> tuple[float, float]:
     """Return about the likeliest radius a (= c), a whole number, and the standard deviation of a given c."""
     # log N rises by at most D/(a + 1/2) on the diagonal, so there is no mode beyond b D.
@@ -356,9 +524,6 @@ def _lines(mode: float, spread: float, far: int) -> Integers:
     middle = int(mode)
     inside = [*(middle - away), middle, *(middle + away)]
     return np.array(sorted({0, far, *(int(x) for x in inside if 0 < x < far)}), dtype=np.int64)
-
-
-# --- uniform points ---
 
 
 def _points(kind: str, n: Integers, a: Integers, c: Integers, rng: Source) -> Integers:
@@ -400,7 +565,7 @@ def _signs(kind: str, n: Integers, a: Integers, c: Integers, rng: Source) -> Int
     words = random_words(rng, n.size)
     uniform = (words * 2.0**-64)[:, None]
     found = (uniform >= below).sum(axis=1)
-    for k in np.flatnonzero((np.abs(uniform - below) <= 2.0**-37 * (i.size + 2)).any(axis=1)):
+    for k in np.flatnonzero((np.abs(uniform - below) <= 2.0**-44 * (i.size + 16) ** 2).any(axis=1)):
         counts = _terms(kind, int(n[k]), int(a[k]), int(c[k]))
         sums = [0, *accumulate(counts)]
 
@@ -425,9 +590,6 @@ def _subsets(totals: Integers, sizes: Integers, width: int, rng: Source) -> Inte
     return found
 
 
-# --- moments ---
-
-
 @lru_cache(maxsize=64)
 def _moments(kind: str, groups: tuple[int, ...], scale: float) -> tuple[float, dict[int, float]]:
     """Return the logarithm of the sum of all weights, and E x^2 of a cell of a group of n coordinates for each n."""
@@ -448,14 +610,18 @@ def _moments(kind: str, groups: tuple[int, ...], scale: float) -> tuple[float, d
     return top + math.log(total), squares
 
 
-def _nodes(kind: str, groups: tuple[int, ...], scale: float) -> tuple[Floats, Floats, Floats]:
-    """Return radii a and c, and the logarithms of weights with which they sum what is q^(a + c) times a polynomial."""
+@lru_cache(maxsize=16)
+def _nodes(kind: str, groups: tuple[int, ...], scale: float, *, fine: bool = False) -> tuple[Floats, Floats, Floats]:
+    """Return radii a and c, and the logarithms of the weights with which they sum q^(a + c) times a polynomial.
+
+    Fine ones are even and close, for sums of what is not smooth.
+    """
     dims = sum(groups)
-    if dims <= _MOST_GAUSS:
+    if dims <= _MOST_GAUSS and not fine:
         x, logs = _gauss(scale, (dims + 4) // 2)
     else:
         mode, spread = _centre(kind, groups, scale)
-        step = max(1.0, float(int(spread / 1.2)))
+        step = max(1.0, float(int(spread / (8.0 if fine else 1.2))))
         x = mode + step * np.arange(-math.ceil(11.0 * spread / step), math.ceil(11.0 * spread / step) + 1)
         x = x[x >= 0.0]
         logs = math.log(step) - x / scale
@@ -465,7 +631,7 @@ def _nodes(kind: str, groups: tuple[int, ...], scale: float) -> tuple[Floats, Fl
     return a.ravel(), c.ravel(), np.add.outer(logs, logs).ravel()
 
 
-def _nodes_of_total(groups: tuple[int, ...], scale: float, k: int) -> tuple[Floats, Floats, Floats]:
+def _nodes_of_total(groups: tuple[int, ...], scale: float, k: float) -> tuple[Floats, Floats, Floats]:
     """Return radii c, excesses d of a over c + k, and the logarithms of their weights, for sums over u >= k."""
     dims = sum(groups)
     if dims <= _MOST_GAUSS:
@@ -477,7 +643,7 @@ def _nodes_of_total(groups: tuple[int, ...], scale: float, k: int) -> tuple[Floa
         c = mode + step * np.arange(-math.ceil(11.0 * spread / step), math.ceil(11.0 * spread / step) + 1)
         if spread > 16.0:
             d, second = _gauss(spread / 2.0, 48)
-            second += d / (spread / 2.0)
+            second = second + d / (spread / 2.0)
         else:
             d = np.arange(math.ceil(12.0 * spread) + 60.0)
             second = np.zeros_like(d)
@@ -489,19 +655,22 @@ def _nodes_of_total(groups: tuple[int, ...], scale: float, k: int) -> tuple[Floa
     return c.ravel(), d.ravel(), both.ravel()
 
 
+@lru_cache(maxsize=64)
 def _gauss(scale: float, count: int) -> tuple[Floats, Floats]:
     """Return nodes and the logarithms of weights of the Gauss rule for the weights e^(-x/scale), x = 0, 1, ..."""
-    q, p = math.exp(-1.0 / scale), -math.expm1(-1.0 / scale)
+    q, p = max(math.exp(-1.0 / scale), 1e-300), -math.expm1(-1.0 / scale)
     k = np.arange(float(count))
     diagonal, beside = (k + q * (k + 1.0)) / p, k[1:] * math.sqrt(q) / p
     x = np.linalg.eigvalsh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
     # Weights are 1 / sum p_k(x)^2 over the orthonormal polynomials p_k.
     before, now = np.zeros_like(x), np.full_like(x, math.sqrt(p))
-    squares = now**2
+    squares, turn = now**2, x * (1.0 + math.sqrt(q)) / (1.0 - math.sqrt(q))
     with np.errstate(all="ignore"):
         for j in range(count - 1):
             last = beside[j - 1] * before if j else 0.0
             before, now = now, ((x - diagonal[j]) * now - last) / beside[j]
+            # Past its turning point p_k(x) falls, but for the error of the recurrence.
+            now[(j > turn) & ~(np.abs(now) < np.abs(before))] = 0.0
             squares += now**2
         logs = -np.log(squares)
     return x, np.where(np.isfinite(logs), logs, -np.inf)
