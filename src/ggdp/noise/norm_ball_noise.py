@@ -173,7 +173,7 @@ class NormBallNoise:
         bits, given, steps = checked_source(rng), exact_numbers(values), self.in_steps(grid)
         if given.shape[-1:] != (self.dimension,):
             raise refusal(f"must be vectors of {self.dimension} numbers, along the last axis")
-        whole, rest = _in_steps(given.reshape(-1), grid)
+        whole, rest = _steps_and_rest(given.reshape(-1), grid)
         index = np.empty(len(whole), dtype=np.int64)
         steps *= self.dimension // len(steps)
         for start in range(0, len(whole), self.dimension):
@@ -183,10 +183,7 @@ class NormBallNoise:
         return grid.values_of_exact(index).reshape(given.shape)
 
     def _draw(self, rest: list[Fraction], scales: list[Fraction], rng: Source, *, word: int = 64) -> list[int]:
-        """Return floor(s + x + 1/2) for s in [0, 1) and scales b D_k, in steps, reading `word` bits of a U at a time.
-
-        A word has a multiple of 8 bits.
-        """
+        """Return floor(s + x + 1/2), in steps, for s in [0, 1) and scales b D_k, by `word` bits of each U at a time."""
         r = self.dimension
         signs = random_bits(rng, 8 * -(-r // 8))
         buffer = np.empty((2 * r + (self.order == math.inf), word // 8), dtype=np.uint8)
@@ -217,7 +214,7 @@ class NormBallNoise:
             z = arb(guess)
             # A guess has 40 bits and more, and each round doubles them.
             for _ in range(max((bits - 1).bit_length() - 5, 1)):
-                z = _quantile(u, z.mid(), p, gamma)
+                z = _enclosed_quantile(u, z.mid(), p, gamma)
             w.append(z)
         radius /= sum((power(z, p) for z in w), start=arb(0)) ** (1 / p)
         return [radius * z for z in w]
@@ -259,10 +256,10 @@ class NormBallNoise:
 
         rest = (1.0 - _validate.probability(level=level)) * (1.0 - _MARGIN)
         # No coordinate is beyond the norm, and with one coordinate it is the norm.
-        most = float(gammainccinv(self.dimension, rest)) * (1.0 + _MARGIN)
+        most = float(gammainccinv(self.dimension, rest))
         if self.dimension == 1:
             return self.scale * most
-        return self.scale * float(brentq(lambda t: self._outside(t) - rest, 0.0, most, xtol=1e-300, rtol=1e-12))
+        return self.scale * float(brentq(lambda t: self._outside(t) - rest, 0.0, 1.001 * most, rtol=1e-12))
 
     def simultaneous_half_width(self, level: float) -> float:
         """Return a half-width h with |x_k| <= h sizes[k] for all coordinates, with at least this probability.
@@ -297,7 +294,7 @@ class NormBallNoise:
         return beyond * float(share @ outside)
 
 
-def _quantile(v: arb, z: arb, p: arb, gamma: arb) -> arb:
+def _enclosed_quantile(v: arb, z: arb, p: arb, gamma: arb) -> arb:
     """Enclose the t that |w_k| is beyond with a probability in v, given a guess z and Gamma(1 + 1/p)."""
     exponent = z**p
     inside = exponent.gamma_lower(1 / p, regularized=1)
@@ -306,7 +303,7 @@ def _quantile(v: arb, z: arb, p: arb, gamma: arb) -> arb:
     return hull(low, z + (1 - inside) * inverse * ((1 - inside) / v).log())
 
 
-def _in_steps(given: NDArray[Any], grid: Grid) -> tuple[list[int], list[Fraction]]:
+def _steps_and_rest(given: NDArray[Any], grid: Grid) -> tuple[list[int], list[Fraction]]:
     """Return whole steps and the rest of each of a flat array of numbers. Infinite ones stay beyond 64 bits."""
     whole, rest = [], []
     for value in given.tolist():
