@@ -47,12 +47,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.losses import CountedLoss
 
 
-def _grid(grid: object) -> Grid | None:
-    if grid is not None and not isinstance(grid, Grid):
-        raise ArgumentTypeError("grid", grid, "must be a Grid, such as Grid(step=2**-10)")
-    return grid
-
-
 @frozen(repr=False)
 class MinkowskiMechanism:
     """Noise on a whole vector at once: less error than independent noise where one unit changes many values.
@@ -70,17 +64,8 @@ class MinkowskiMechanism:
 
     Attributes
     ----------
-    noise : CertifiedNoise
-        What the noise is drawn from.
-    law : VectorErrorLaw
-        The law of the noise that is drawn: its intervals and standard errors.
-    record : NoiseRecord
-        The record of the mechanism that a release publishes.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument is wrong.
+    noise, law, record
+        As those of `Mechanism`: what the noise is drawn from, its law for intervals, and what a release publishes.
 
     Examples
     --------
@@ -102,7 +87,7 @@ class MinkowskiMechanism:
 
     goal: Guarantee = field(converter=as_goal)
     sensitivity: Sensitivity
-    grid: Grid | None = field(default=None, converter=_grid)
+    grid: Grid | None = None
     # What every release needs and none changes is made once.
     noise: CertifiedNoise = field(init=False, eq=False)
     law: VectorErrorLaw = field(init=False, eq=False)
@@ -113,8 +98,10 @@ class MinkowskiMechanism:
         query = self.sensitivity
         if not isinstance(query, Sensitivity):
             raise ArgumentTypeError("sensitivity", query, "must be a Sensitivity, such as Sensitivity.groups([2, 2])")
-        if query.kind == "groups" and self.grid is not None:
-            raise ArgumentError("grid", self.grid, "is for real values, but groups are of counts; leave it out")
+        if self.grid is not None and (query.kind == "groups" or not isinstance(self.grid, Grid)):
+            raise ArgumentError(
+                "grid", self.grid, "must be a Grid, for real values; groups are of counts and have none"
+            )
         whole = query.kind == "box" and len(set(query.sizes)) == 1 and query.sizes[0].is_integer()
         real = self.grid is not None or not (whole or query.kind == "groups")
         found = CertifiedNoise(minkowski_calibration(self.goal, query, "real" if real else "integer"))
@@ -199,33 +186,16 @@ class MinkowskiMechanism:
         ledger: Ledger | str | PathLike[str] | None = None,
         analyst: str | None = None,
     ) -> Release:
-        """Return the values with noise.
+        """Return the values with noise, in their shape: integers, or floats on the grid.
 
         Parameters
         ----------
         values : array_like
-            The true values, in any shape: all cells, group after group, or all coordinates. Without a grid they must be
-            integers by type. With bounds of the sensitivity (`Sensitivity.from_bounds`) they are clamped silently.
-            Nobody checks that complete groups have the same total.
-        rng : Source, optional
-            Where the random bits come from, the operating system by default. What comes from a seeded source has no
-            guarantee.
-        ledger : Ledger, str or path, optional
-            The budget that the release is charged to, before a value is looked at.
-        analyst : str, optional
-            Who asks, for the ledger.
-
-        Returns
-        -------
-        Release
-            Integers, or floats on the grid, in the shape of `values`.
-
-        Raises
-        ------
-        ArgumentError
-            If the values do not fit the query, or hold NaN. No error holds or tells a value.
-        BudgetExceededError
-            If the release does not fit in what remains of the ledger; nothing was charged.
+            The true values: all cells, group after group, or all coordinates. Without a grid they must be integers by
+            type. With bounds of the sensitivity (`Sensitivity.from_bounds`) they are clamped silently. That complete
+            groups have the same total is not checked.
+        rng, ledger, analyst : optional
+            As in `Mechanism.release`, and so are the errors: none holds or tells a value.
 
         Examples
         --------

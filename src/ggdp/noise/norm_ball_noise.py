@@ -49,6 +49,7 @@ from __future__ import annotations
 import math
 import numbers
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -323,6 +324,7 @@ def _ball(x: Fraction) -> arb:
     return arb(fmpq(x.numerator, x.denominator))
 
 
+@lru_cache(maxsize=64)
 def vector_noise(law: NoiseLaw) -> MinkowskiNoise | NormBallNoise:
     """Return what draws noise of a norm."""
     norm = law.norm
@@ -332,4 +334,4 @@ def vector_noise(law: NoiseLaw) -> MinkowskiNoise | NormBallNoise:
         return NormBallNoise(order=norm.order, scale=law.scale, dimension=norm.groups[0], sizes=norm.sizes)
     from ggdp.noise.minkowski_noise import MinkowskiNoise
 
-    return MinkowskiNoise(scale=law.scale, groups=norm.groups, kind=norm.kind, complete=norm.complete)
+    return MinkowskiNoise.of(law)

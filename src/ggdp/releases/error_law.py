@@ -646,9 +646,9 @@ class VectorErrorLaw:
     law : NoiseLaw
         The noise, in the unit of the data.
     step : float, optional
-        Step of the grid that noisy real values are rounded to; None on the integers.
+        Step of the grid that noisy values are rounded to; None on the integers.
     places : tuple of int, optional
-        Which values of the vector there are, where some were left out.
+        Which values of the vector are left; all by default.
 
     Notes
     -----
@@ -660,9 +660,8 @@ class VectorErrorLaw:
     --------
     >>> from ggdp.proofs.noise_law import NoiseLaw, Norm
     >>> noise = NoiseLaw(order=1, scale=2.0, support="integer", norm=Norm(kind="added", groups=(2, 2)))
-    >>> lower, upper = VectorErrorLaw(law=noise).intervals(np.array([17, 0, 3, 4]))
-    >>> bool((lower < upper).all())
-    True
+    >>> [ends.tolist() for ends in VectorErrorLaw(law=noise).intervals(np.array([17, 0, 3, 4]))]
+    [[9, -8, -5, -4], [25, 8, 11, 12]]
     """
 
     law: NoiseLaw
