@@ -89,7 +89,7 @@ def test_a_file_declares_rows_in_two_ways(tmp_path):
 
 def test_a_column_named_row_identifies_people_where_that_is_said_whatever_else_is_declared(visits, tmp_path, capsys):
     plan = ggdp.plan_table(**ASKED, unit="row", unit_is_row=False, max_cells=2)
-    assert plan.protected_unit == "row"
+    assert plan.protected_unit == "column row"
     assert plan.request.unit == "row"
     assert TableRequest.from_dict(plan.request.to_dict()) == plan.request
     # As in manifests of earlier versions, which are verified.
