@@ -153,16 +153,19 @@ def run(arguments: Sequence[str]) -> int:
     try:
         result = _command()(list(arguments) or ["--help"], prog_name="ggdp", standalone_mode=False)
     except UsageError as wrong:
-        message = _usage(wrong, arguments)
+        said = _usage(wrong, arguments)
+        message = str(said)
         named = next((word for word in message.replace(":", " ").split() if word.strip("'.").startswith("--")), None)
-        report(message, field=None if named is None else named.strip("'."), hint=message)
+        flag = None if named is None else named.strip("'.")
+        report(message, field=flag, value=getattr(said, "value", None), hint=getattr(said, "expected", message))
         return 2
     except typer.Abort:
         result = INTERRUPTED
     except ArgumentError as refused:
         flag = _flag(refused.argument, arguments)
         message = str(ArgumentError(flag, refused.value, refused.expected))
-        report(message, refused, field=flag, value=refused.value, hint=str(refused.expected))
+        # Of a study the key, without its file and line.
+        report(message, refused, field=flag.rpartition(": ")[2], value=refused.value, hint=str(refused.expected))
         return 1
     except GgdpError as failed:
         report(str(failed), failed)
@@ -202,7 +205,7 @@ def _flag(argument: str, typed: Sequence[str]) -> str:
     return argument if argument == "sensitivity" and flag not in typed else flag
 
 
-def _usage(wrong: Any, typed: Sequence[str]) -> str:  # noqa: ANN401 - an error of whichever click there is
+def _usage(wrong: Any, typed: Sequence[str]) -> str | ArgumentError:  # noqa: ANN401 - an error of whichever click there is
     """Return the message of a usage error, with the offending value."""
     if "unexpected extra argument" in (said := str(wrong.format_message())):
         # Perhaps a list with a space after a comma, which a shell passes on as two words.
@@ -220,7 +223,7 @@ def _usage(wrong: Any, typed: Sequence[str]) -> str:  # noqa: ANN401 - an error 
     found: list[dict[str, Any]] = getattr(wrong.__cause__, "errors", list)()
     kinds = {"float": "must be a number", "int": "must be an integer"}
     if len(found) == 1 and wrong.param and (kind := str(found[0]["type"]).partition("_")[0]) in kinds:
-        return str(ArgumentError(max(wrong.param.opts, key=len), found[0]["input"], kinds[kind]))
+        return ArgumentError(max(wrong.param.opts, key=len), found[0]["input"], kinds[kind])
     return str(wrong.format_message()).replace(": Value error, ", ": ")
 
 

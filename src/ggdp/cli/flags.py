@@ -154,13 +154,16 @@ def arguments_of(given: Mapping[str, Any], record: type) -> dict[str, Any]:
     if base is not None:
         goal = base.goal
         notion = goal.notion if goal.notion == "probabilistic" else None
-        usual = {"epsilon": goal.epsilon, "delta": goal.delta or None, "notion": notion}
+        delta = None if given.get("notion") == "pure" else goal.delta or None
+        usual = {"epsilon": goal.epsilon, "delta": delta, "notion": notion}
         given = {**given, **{name: value for name, value in usual.items() if name not in typed}}
 
     def kept(name: str) -> bool:
         own = [flag.name for flag in parts[name][1].flags]
-        own = list(_KINDS) if name == "statistics" else [*own, "range", "range_by"] if name == "domain" else own
-        own = ["unit", "unit_is_row"] if name in ("unit", "unit_is_row") else own
+        own = [*_KINDS, "median"] if name == "statistics" else own
+        own += {"domain": ["range", "range_by"], "unit_is_row": ["unit"]}.get(name, [])
+        # Rows have no limits: those of a column of units go with it.
+        own += ["unit_is_row"] if (parts[name][1].key or "").startswith("unit.") and name != "unit_name" else []
         return base is not None and hasattr(base, name) and not any(flag in typed for flag in own)
 
     found = {
@@ -245,7 +248,7 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
                 said = Message("{column!r} is not one of the columns of {by}: {columns}", column=name, columns=columns)
                 raise ArgumentError(flag, text, said)
             known[name] = f"{{{flag}}}"
-            roles = ("range", "range_by", "ranges", "expression", "lookup", "key")
+            roles = ("other", "missing", "range", "range_by", "ranges", "expression", "lookup", "key")
             kept = {role: value for role in roles if (value := declared.get(name, {}).get(role)) is not None}
             declared[name] = {"name": name, **kept}
             if flag == "levels":

@@ -76,7 +76,7 @@ def _study_of(
         study = Study.like(source if like is None else like)
     except ArgumentError as refused:
         if refused.argument != "path":
-            raise GgdpError(str(refused)) from None
+            raise
         raise ArgumentError("--like" if is_study is False else "SOURCE", refused.value, refused.expected) from None
     rest: dict[str, Any] = {"ledger": study.ledger, "analyst": study.analyst, "engine": study.engine}
     if is_study:

@@ -858,6 +858,9 @@ class TableRequest(TableOptions):
             if name not in _COMPOSED and value != part.default:
                 section, _, key = (said.key or name).rpartition(".")
                 sections.setdefault(section, {})[key] = dict(value) if name == "weights" else value
+        if sections.get("unit") == {"is_row": True}:
+            sections[""]["unit"] = ROW
+            del sections["unit"]
         tables: list[dict[str, Any]] = [{"name": name} for name in names] or [{} for _ in self.by]
         for asked, by, statistics in zip(tables, self.by, self.table_statistics, strict=True):
             asked["by"] = list(by)
