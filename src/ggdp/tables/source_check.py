@@ -555,10 +555,11 @@ def _seen_columns(data: Any, asked: CheckArguments, names: Sequence[str], **open
     if not names:
         return ()
     labels = {} if (files := _files(data, asked.text)) is None else value_labels(files)
-    loaded = _loaded(data, files, asked.text, names, **opening)
+    columns = [asked.domain[name] if name in asked.domain else Column(name=name) for name in names]
+    columns = [column.read_as(asked.values) for column in columns]
+    loaded = _loaded(data, files, asked.text, columns, **opening)
     opening = opening if loaded is data else {}
-    for name in names:
-        column = (asked.domain[name] if name in asked.domain else Column(name=name)).read_as(asked.values)
+    for name, column in zip(names, columns, strict=True):
         with headers_in_errors():
             try:
                 source = open_source(loaded, columns=[name], text=asked.text if loaded is data else None, **opening)
@@ -575,15 +576,16 @@ def _files(data: object, text: TextFormat | None) -> Files | None:
     return find_files(data, text) if isinstance(data, str | os.PathLike) else None
 
 
-def _loaded(data: Any, files: Files | None, text: TextFormat | None, names: Sequence[str], **opening: Any) -> Any:  # noqa: ANN401
+def _loaded(data: Any, files: Files | None, text: TextFormat | None, columns: Sequence[Column], **opening: Any) -> Any:  # noqa: ANN401
     """Return files as an Arrow table, which would be read once for each column otherwise; large ones as they are."""
     if files is None or files.format == "parquet" or opening["engine"] == "spark":
         return data
     size = sum(os.path.getsize(path) * (8 if path.lower().endswith((".gz", ".zst")) else 1) for path in files.paths)
     if size > _MOST_LOADED:
         return data
+    names = [column.name for column in columns]
     with open_source(data, columns=names, text=text, **opening) as source:
-        query = CountQuery(marginals=(Domain([Column(name=name, levels=(_OTHER * 2,)) for name in names]),))
+        query = CountQuery(marginals=(Domain([_probe(column, levels=(_OTHER * 2,)) for column in columns]),))
         table = hide_errors(source.name, lambda: collect(source.engine.frame(query)))
     return table.select([safe_name(name) for name in names]).rename_columns(list(names))
 
@@ -869,8 +871,8 @@ def _probe(column: Column, **declared: Any) -> Column:  # noqa: ANN401 - levels 
 
 
 def _open(column: Column) -> Column:
-    """Return a column whose levels are not declared, with the nulls of another one."""
-    return Column(name=column.name, null_values=column.text.null_values)
+    """Return a column whose levels are not declared, whose text is read as that of another."""
+    return Column(name=column.name, **column.text.declared)
 
 
 def _by_code(source: TableSource, *columns: Column) -> NDArray[np.int64]:
