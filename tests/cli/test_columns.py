@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -158,6 +159,18 @@ def test_a_list_with_spaces_is_answered_with_what_to_write(capsys, command, type
     assert run([command, *epsilon, *([] if last else source), *typed, *(source if last else [])]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line
+
+
+@pytest.mark.parametrize(
+    "command", [["release", "--epsilon", "1", "--out", "o.csv"], ["check"], ["range", "--epsilon", "1"]]
+)
+def test_a_pattern_without_quotes_is_answered_with_what_to_write(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    for month in ("one", "two", "three"):
+        Path(f"{month}.csv").write_text("a\n1\n", encoding="utf-8")
+    assert run([command[0], "one.csv", "three.csv", "two.csv", "--by", "a", *command[1:]]) == 2
+    said = "error: three.csv: is a second file; name several by a pattern in quotes, such as '*.csv'"
+    assert said in capsys.readouterr().err
 
 
 def test_a_name_that_is_empty_is_answered_with_what_to_write(capsys):

@@ -168,13 +168,19 @@ def test_of_two_runs_that_both_fit_the_second_with_the_key_charges_nothing(ledge
         ),
         ([*RELEASE, "--epsilon", "2", "--out", "a.csv"], 3, {"field": None, "value": None, "hint": None}),
         (["release", "people.csv", "--by", "town", "--out", "a.csv"], 2, {"field": "--epsilon", "value": None}),
-        (["calibrate", "--order", "x", "--epsilon", "1"], 2, {"field": "--order"}),
+        (
+            ["calibrate", "--order", "1", "--epsilon", "x"],
+            2,
+            {"field": "--epsilon", "value": "x", "hint": "must be a number"},
+        ),
+        (["release", "wrong.toml"], 1, {"field": "unit.max_cells", "value": 0, "hint": "must be at least 1"}),
         (["ledger", "show", "none.ledger"], 1, {"field": None}),
         (["calibrate", "--order", "nan", "--epsilon", "1"], 1, {"field": "--order", "value": "nan"}),
     ],
 )
 def test_errors_are_one_json_document_on_standard_output(ledger, capsys, arguments, code, document):
     del ledger
+    Path("wrong.toml").write_text('epsilon = 1\n[unit]\ncolumn = "a"\nmax_cells = 0\n[[tables]]\nby = ["b"]\n')
     assert run([*arguments, "--json"]) == code
     printed = capsys.readouterr()
     found = json.loads(printed.out)

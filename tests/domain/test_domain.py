@@ -246,11 +246,11 @@ def test_impossible_levels_are_named_as_declared_or_as_published():
         ([{"sex": None}], "is not declared"),
         ([{"word": "x"}], "has no declared levels"),
         (5, "must be a sequence"),
-        ([{"n": k} for k in range(501)], "at most 500"),
+        ([{"n": k} for k in range(10_001)], "at most 10,000"),
     ],
 )
 def test_what_is_wrongly_impossible_is_refused_with_the_reason(impossible, said):
-    columns = [Column(name="sex", levels=["f", "m"]), Column(name="word"), Column(name="n", levels=range(1000))]
+    columns = [Column(name="sex", levels=["f", "m"]), Column(name="word"), Column(name="n", levels=range(20_000))]
     with pytest.raises(ArgumentError, match=said):
         Domain(columns, impossible)
 
@@ -277,6 +277,17 @@ def test_what_is_possible_leaves_the_rest_impossible():
     assert Domain(columns, possible=[{"age": "?"}, {"age": "[0, 18)"}]).impossible == ({"age": "[18, 99]"},)
 
 
+def test_a_list_of_what_is_possible_may_be_short_among_many_cells():
+    towns = {f"town {k}": f"county {k % 20}" for k in range(100)}
+    domain = Domain(
+        {"county": [f"county {k}" for k in range(20)], "town": list(towns)},
+        possible=[{"town": town, "county": county} for town, county in towns.items()],
+    )
+    assert (domain.size, domain.possible_size) == (2000, 100)
+    cells = np.arange(2000)
+    assert {domain.labels(cell) for cell in cells[domain.possible(cells)]} == {(towns[town], town) for town in towns}
+
+
 @pytest.mark.parametrize(
     ("possible", "said"),
     [
@@ -286,11 +297,11 @@ def test_what_is_possible_leaves_the_rest_impossible():
         ([{}], "must give a level"),
         ({"sex": "f"}, "must be a list"),
         (5, "must be a sequence"),
-        ([{"rooms": 1, "people": 1}], "must leave out at most 500"),
+        ([{"rooms": 1, "people": 1}], "must leave out at most 10,000"),
     ],
 )
 def test_what_is_wrongly_possible_is_refused_with_the_reason(possible, said):
-    columns = {"sex": ["f", "m"], "ward": ["births", "eyes"], "rooms": [*range(30)], "people": [*range(30)]}
+    columns = {"sex": ["f", "m"], "ward": ["births", "eyes"], "rooms": [*range(101)], "people": [*range(101)]}
     with pytest.raises(ArgumentError, match=said) as refused:
         Domain(columns, possible=possible)
     assert refused.value.argument == "possible" or said == "x"

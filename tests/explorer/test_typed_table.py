@@ -67,7 +67,7 @@ def test_a_domain_file_is_part_of_the_command_and_of_the_code(tmp_path, more, im
         assert f"domain={str(file)!r}" in table.python("plan_table")
 
 
-def test_a_check_is_asked_for_without_what_it_does_not_take() -> None:
+def test_a_check_is_asked_for_as_its_release_is() -> None:
     table = TypedTable(
         by="ward",
         levels="ward=a,b",
@@ -81,10 +81,11 @@ def test_a_check_is_asked_for_without_what_it_does_not_take() -> None:
     command = shlex.split(table.command("visits.csv", name="check").replace("\\\n", " "))
     assert (
         shlex.join(command)
-        == "ggdp check visits.csv --by ward --levels ward=a,b --unit person --epsilon 0.5 --delimiter ';' "
-        "--strict-lines"
+        == "ggdp check visits.csv --by ward --levels ward=a,b --unit person --max-cells 2 --nonnegative "
+        "--epsilon 0.5 --delimiter ';' --strict-lines"
     )
-    assert set(table.check_arguments()) == {"by", "domain", "unit", "epsilon", "delimiter", "strict_lines"}
+    asked = {"by", "domain", "unit", "max_cells", "nonnegative", "epsilon", "delta", "delimiter", "strict_lines"}
+    assert set(table.check_arguments()) == asked
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,21 @@ def test_a_release_that_names_the_unit_of_the_ledger_may_take_another_column_for
     ledger.verify()
 
 
+@pytest.mark.parametrize("column", [True, False])
+def test_row_in_earlier_records_is_a_column_only_if_their_request_says_so(ledger, column):
+    """Version 0.1.0 wrote "row" of both; its records and their hashes stay."""
+    ledger.charge(pure(0.1))
+    ledger.charge(pure(0.1, protects="row", request={"unit": "row" if column else None}))
+    same, other = ("column row", "row") if column else ("row", "column row")
+    for attempt in (ledger.charge, ledger.what_if):
+        with pytest.raises(LedgerError, match=f"protects '{other}' where earlier releases protect '{same}'"):
+            attempt(pure(0.1, protects=other))
+    ledger.charge(pure(0.1, protects=same))
+    assert [entry.request.protects for entry in ledger.entries()] == [None, same, same]
+    assert ledger.records()[-1].totals.endswith('"protects":"row"}')
+    ledger.verify()
+
+
 def test_what_a_request_protects_is_a_name():
     with pytest.raises(ArgumentTypeError, match="protects = 3"):
         pure(0.1, protects=3)

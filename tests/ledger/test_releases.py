@@ -13,6 +13,7 @@ from tests.ledger.books import balance
 
 import ggdp
 from ggdp.errors import ArgumentError, BudgetExceededError, LedgerError, SourceError
+from ggdp.ledger.charging import planned_request
 from ggdp.mechanisms import additive, exponential_mechanism
 from ggdp.releases import clip, manifest_schema
 from ggdp.sources import query
@@ -90,6 +91,22 @@ def test_tables_of_rows_and_of_units_are_not_charged_to_one_ledger(ledger):
     ggdp.release_table(PEOPLE, **small, unit="id", max_cells=1, unit_name="person", ledger=ledger)
     assert [entry.request.protects for entry in ledger.entries()] == ["row", "id"]
     ledger.verify()
+
+
+@pytest.mark.parametrize("name", ["row", "column row"])
+def test_a_column_named_row_is_not_each_row(ledger, name):
+    small = TABLE | {"goal": ggdp.PureDP(0.25)}
+    people = PEOPLE.append_column(name, PEOPLE["id"])
+    units = {"unit": name, "unit_is_row": False if name == "row" else None, "max_cells": 1}
+    rows = ggdp.release_table(people, **small, unit="row", ledger=ledger)
+    with pytest.raises(LedgerError, match=f"protects 'column {name}' where earlier releases protect 'row'"):
+        ggdp.release_table(people, **small, **units, ledger=ledger)
+    column = ggdp.release_table(people, **small, **units)
+    for parts in ([rows, column], [rows.manifest, column.manifest]):
+        with pytest.raises(ArgumentError, match=f"has unit 'column {name}' where .* has 'row'"):
+            ggdp.compose(parts)
+    assert planned_request(column.manifest).protects == f"column {name}"
+    assert planned_request(rows.plan.to_dict()).protects == "row"
 
 
 def test_a_public_total_is_charged_like_any_other_table(path):

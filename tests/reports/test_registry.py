@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import jsonschema
+import pyarrow as pa
 import pytest
 import yaml
 
@@ -136,6 +137,16 @@ def test_an_entry_is_valid_and_filled_from_the_manifest(manifest, answers):
     assert deployment["deployment_model"]["release_type"] == "One release"
     assert deployment["administrative"] == {"status": "Draft", "registry_authors": ["The hospital"], "tier": 1}
     assert "number_of_privacy_units" not in deployment["privacy_loss"]
+
+
+@pytest.mark.parametrize("unit", [{"unit": "row"}, {"unit": "row", "unit_is_row": False, "max_cells": 1}])
+def test_a_column_named_row_is_another_unit_than_each_row(tmp_path, answers, unit):
+    frame = pa.table({"row": [1, 2, 2], "ward": ["births", "eyes", "eyes"]})
+    domain = {"ward": ["births", "eyes"]}
+    ggdp.release_table(frame, by="ward", goal=1.0, domain=domain, out=tmp_path / "wards.csv", **unit)
+    found = entry_of([tmp_path / "wards.manifest.json"], answers)
+    said = "Row-level" if len(unit) == 1 else "Column row-level"
+    assert found["deployment"]["privacy_loss"]["privacy_unit"] == said
 
 
 def test_several_releases_state_the_sum_that_always_holds(made, manifest, answers):

@@ -117,6 +117,15 @@ def test_rows_in_cells_that_cannot_occur_are_counted_nowhere_on_any_engine(engin
     assert_right(ENGINES[engine](PEOPLE), PEOPLE, CountQuery(marginals=(opened,), **bounds))
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_are_counted_in_the_few_cells_that_can_occur_among_many(engine):
+    table = pa.table({"town": [f"t{k % 90}" for k in range(400)], "county": [k % 31 for k in range(400)]})
+    listed = [{"town": f"t{k}", "county": k % 30} for k in range(80)]
+    domain = Domain({"town": [f"t{k}" for k in range(80)], "county": list(range(30))}, possible=listed)
+    found = assert_counted(ENGINES[engine](table), table, CountQuery(marginals=(domain,)))
+    assert 0 < sum(found[0].values()) < 400
+
+
 def assert_counted(data, table, query):
     is_open = any(marginal.is_open for marginal in query.marginals)
     found = keyed(data, query) if is_open else counted(data, query)

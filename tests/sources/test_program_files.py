@@ -194,6 +194,51 @@ def test_a_cell_of_a_workbook_has_one_text(cell, text):
     assert _cell_text(cell) == text
 
 
+MIXED = [
+    ["n", "day", "time"],
+    [1.234, dt.date(2024, 1, 31), dt.datetime(2024, 1, 31, 12, 30)],  # noqa: DTZ001
+    ["1.234,5", "01.02.2024", "01.02.2024 00:00"],
+    [2000, dt.date(2024, 2, 29), dt.date(2024, 2, 1)],
+    ["12.5", "2024-02-01", dt.datetime(2024, 1, 31, 12, 30, 59)],  # noqa: DTZ001
+]
+AS_WRITTEN = {
+    "n": {"edges": [0, 10, 1000, 3000], "decimal": ",", "thousands": ".", "other": "-"},
+    "day": {"edges": {"from": dt.date(2024, 1, 1), "to": dt.date(2024, 3, 1), "every": "month"}, "other": "-"},
+    "time": {"edges": [dt.date(2024, 1, 1), dt.date(2024, 2, 1), dt.date(2024, 3, 1)], "other": "-"},
+}
+AS_WRITTEN["day"]["date_format"], AS_WRITTEN["time"]["date_format"] = "%d.%m.%Y", "%d.%m.%Y %H:%M"
+
+
+def test_numbers_and_days_of_a_workbook_are_themselves_however_text_is_written(tmp_path):
+    """1.234 in a cell of numbers is no thousand, and a day is one beside days in text."""
+    path, domain = workbook(tmp_path, MIXED), ggdp.Domain(AS_WRITTEN)
+    assert counted(path, "n", domain=domain) == {"[0, 10)": 1, "[1000, 3000]": 2, "-": 1}
+    assert counted(path, "day", domain=domain) == {"2024-01": 1, "2024-02": 2, "-": 1}
+    # A time with seconds is not one of hours and minutes.
+    assert list(counted(path, "time", domain=domain).values()) == [1, 2, 1]
+    found = ggdp.check_table(path, "day", domain, where="n >= 1000")
+    assert [(one.rows, one.unmatched) for one in found.columns] == [(2, 0)]
+    # Pandas has such cells as values of Python, and reads them so, too.
+    frame = pd.DataFrame(MIXED[1:], columns=MIXED[0])
+    for name in ("n", "day"):
+        assert counted(frame, name, domain=domain) == counted(path, name, domain=domain)
+
+
+@pytest.mark.parametrize("write", [excel, stata, spss, sas])
+def test_days_of_a_file_are_days_where_text_has_another_format(tmp_path, write):
+    declared = {**DOMAIN["born"].declaration(), "date_format": "%d/%m/%Y"}
+    assert counted(write(tmp_path), "born", domain=ggdp.Domain({"born": declared})) == COUNTS["born"]
+
+
+def test_a_value_is_read_again_where_another_query_declares_it_otherwise(tmp_path):
+    path = workbook(tmp_path, MIXED)
+    number = ggdp.Domain({"n": {"edges": [0, 10, 1000, 3000], "other": "-"}})
+    with open_source(path, columns=["n"]) as source:
+        for domain, counts in ((number, [1, 1, 1, 1]), (ggdp.Domain(AS_WRITTEN).project(["n"]), [1, 2, 1])):
+            (found,) = source.count(CountQuery(marginals=(domain,)))
+            assert found.counts.tolist() == counts
+
+
 @pytest.mark.parametrize(
     ("declared", "kind", "value", "text"),
     [

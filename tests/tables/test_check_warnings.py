@@ -42,6 +42,8 @@ def test_a_decimal_comma_is_named_first_beside_the_forms_that_can_be_read(visits
     assert check(visits, "--by", "ward", "--levels", "ward=a,b", "--mean", "cost", "--range", "cost=0:9") == 0
     said = capsys.readouterr().out.splitlines()
     assert said[1] == f"WARNING: {alarm}."
+    # And what to type.
+    assert said[2].startswith("WARNING: declare --decimal , --thousands . if these columns hold numbers")
 
 
 def test_dates_in_another_order_are_shown_without_a_value(visits, capsys):
@@ -99,6 +101,11 @@ def test_twenty_five_rows_a_patient_do_not_pass_without_a_word(visits, capsys):
         {"statistics": [ggdp.Quantile("pay", [0.5])]},
         {"statistics": [ggdp.Mean("pay"), ggdp.Sum("age")], "weights": {"age": 3}},
         {"neighbours": "replace-one"},
+        {"count": "rows", "max_rows_per_cell": 3},
+        {"order": 2.0, "epsilon": 1.0, "delta": 1e-6},
+        {"count_cut": 0.5},
+        {"false_cells": 0.5},
+        {"neighbours": "replace-one", "total": 5},
     ],
 )
 def test_the_recommended_limit_is_for_the_noise_of_the_very_request(asked):
@@ -106,10 +113,34 @@ def test_the_recommended_limit_is_for_the_noise_of_the_very_request(asked):
     domain = {"job": ["a", "b", "c"], "pay": {"range": [0, 2]}, "age": {"range": [0, 100]}}
     (table,) = ggdp.check_table(jobs, "job", domain, unit="person", **asked).units.tables
     for choice in table["choices"]:
-        plan = ggdp.plan_table("job", GOAL, domain, unit="person", max_cells=choice["max_cells"], **asked)
+        planned = asked if choice["max_cells"] < 3 else {**asked, "count_cut": None}
+        goal = None if "epsilon" in asked else GOAL
+        plan = ggdp.plan_table("job", goal, domain, unit="person", max_cells=choice["max_cells"], **planned)
         assert choice["plus_minus"] == plan.half_width
     best = min(table["choices"], key=lambda choice: (choice["plus_minus"] + choice["cut"], choice["max_cells"]))
     assert table["recommended"] == best["max_cells"]
+
+
+def test_no_limit_above_the_cells_of_a_table_is_recommended():
+    jobs = pa.table({"person": [k for k in range(900) for _ in "abcd"], "job": list("abcd") * 900})
+    (table,) = ggdp.check_table(jobs, "job", {"job": list("abcd")}, unit="person").units.tables
+    assert [choice["max_cells"] for choice in table["choices"]] == [1, 2, 3, 4]
+    assert table["recommended"] == 4
+
+
+def test_the_command_of_a_release_is_that_of_its_check(tmp_path, capsys):
+    """`release` becomes `check`: what was asked for is not taken out again, and is refused likewise."""
+    (tmp_path / "jobs.csv").write_text("person,job\n1,a\n1,b\n2,a\n")
+    asked = [str(tmp_path / "jobs.csv"), "--by", "job", "--levels", "job=a,b", "--unit", "person", "--max-cells", "2"]
+    asked += ["--count", "rows", "--max-rows-per-cell", "3", "--nonnegative", "--percent", "--order", "2"]
+    asked += ["--epsilon", "1", "--delta", "1e-6"]
+    assert run(["release", *asked, "--dry-run", "--json"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert run(["check", *asked, "--json"]) == 0
+    units = json.loads(capsys.readouterr().out)["units"]
+    assert (units["epsilon"], units["delta"]) == (1.0, 1e-6)
+    assert units["tables"][0]["choices"][-1]["plus_minus"] == planned["plus_minus"]
+    assert run(["check", *asked, "--false-cells", "9"]) == 1
 
 
 PEOPLE = {"id": [1.0, 2.0, 3.0, 4.0] * 9, "sex": ["men", "women", "men", None] * 9, "age": [20.5, 31.0, 47.0, 99.0] * 9}

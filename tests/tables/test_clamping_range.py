@@ -5,9 +5,11 @@ import shlex
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 import ggdp
+from ggdp.cli.app import run
 from ggdp.cli.flags import RELEASE, domain_of
 from ggdp.errors import ArgumentError, BudgetExceededError
 from ggdp.tables.clamping_range import EDGES, kept_buckets, noise_level, plan_range
@@ -139,3 +141,64 @@ def test_a_file_is_written_once_and_refused_before_anything_is_spent(tmp_path):
 def test_a_wrong_share_is_refused(share):
     with pytest.raises(ArgumentError, match="share"):
         ggdp.private_range(pa.table({"x": [1.0]}), "x", GOAL, share=share)
+
+
+LONG = pa.table({"test": ["sodium", "crp", "lost"] * 500, "value": [140.0, 5.0, None] * 500, "who": list(range(1500))})
+LEVELS = {"test": ["sodium", "crp", "lost"]}
+
+
+def test_each_level_has_a_range_of_its_own_at_the_price_of_one():
+    plan = plan_range("value", GOAL, by="test", domain=LEVELS, unit="who", max_cells=1)
+    assert plan.guarantee == plan_range("value", GOAL, unit="who", max_cells=1).guarantee
+    assert plan.histogram.described_mechanism.scale == 1.0
+    found = plan.run(LONG)
+    assert [(one.level, one.lower, one.upper) for one in found.levels] == [
+        ("sodium", 128.0, 256.0),
+        ("crp", 4.0, 8.0),
+        ("lost", None, None),
+    ]
+    assert (found.lower, found.upper, found.by) == (4.0, 256.0, "test")
+    assert found.flag == "--range-by value=test --range value:sodium=128:256 --range value:crp=4:8"
+    for words in ("128 and 256 for 'sodium', 4 and 8 for 'crp'.", "No range was found for 'lost': declare"):
+        assert words in found.statement
+    written = json.loads(json.dumps(found.to_dict()))
+    assert [one["upper"] for one in written["levels"]] == [256.0, 8.0, None]
+    # Buckets of all levels are empty ones, of which none may look full.
+    assert plan.noise_level > plan_range("value", GOAL, unit="row").noise_level
+    nothing = plan.run(LONG.slice(0, 0))
+    assert (nothing.lower, nothing.flag) == (None, None)
+
+
+def test_the_flags_of_levels_are_those_of_a_release(tmp_path, capsys):
+    pa.csv.write_csv(LONG, tmp_path / "long.csv")
+    asked = [str(tmp_path / "long.csv"), "--levels", "test=sodium,crp", "--unit-is-row", "--epsilon", "1"]
+    assert run(["range", asked[0], "value", "--by", "test", *asked[1:]]) == 0
+    flags = shlex.split(capsys.readouterr().out.splitlines()[0])
+    assert run(["release", *asked, "--by", "test", "--mean", "value", *flags, "--dry-run"]) == 0
+    assert "mean_value, sodium" in capsys.readouterr().out
+
+
+def test_a_derived_column_has_a_range_too():
+    domain = {"double": {"expression": "value * 2"}}
+    found = ggdp.private_range(LONG, "double", GOAL, domain=domain, unit="row")
+    assert (found.lower, found.upper) == (8.0, 512.0)
+
+
+@pytest.mark.parametrize(
+    ("by", "domain", "said"),
+    [
+        ("test", {}, "by = 'test': has no declared levels; declare them with `domain`"),
+        ("value", {"value": [1]}, "must be one other column"),
+        (["test", "who"], LEVELS, "must be one other column"),
+        ([["test"], ["who"]], LEVELS, "must be one other column"),
+    ],
+)
+def test_levels_that_are_not_public_have_no_ranges(by, domain, said):
+    with pytest.raises(ArgumentError, match=said):
+        plan_range("value", ggdp.ApproxDP(1.0, 1e-6), by=by, domain=domain, unit="row")
+
+
+def test_numbers_that_cannot_be_read_are_a_reason_for_no_range():
+    commas = pa.table({"value": ["1,5", "2,5"] * 300})
+    assert "`ggdp check`" in ggdp.private_range(commas, "value", GOAL, unit="row").statement
+    assert ggdp.private_range(commas, "value", GOAL, unit="row", decimal=",").upper == 4.0

@@ -31,7 +31,7 @@ def test_levels_that_no_row_has_are_noticed_after_the_release(asked):
 @pytest.mark.parametrize("statistics", KINDS, ids=lambda kinds: kinds[0].kind)
 def test_a_column_without_numbers_is_noticed_after_the_release(statistics):
     (note,) = notes(WITHOUT_NUMBERS, statistics=statistics)
-    assert "column 'cost' without any number" in note
+    assert " is consistent with a column 'cost' without any number" in note
     assert notes(FULL, statistics=statistics) == ()
     (note,) = notes(EMPTY, statistics=statistics)
     assert "an empty table" in note

@@ -346,7 +346,7 @@ def test_a_steward_compares_published_files_a_week_later(published, capsys):
     assert json.loads(capsys.readouterr().out)["rows"] == changed.to_pylist()
     for flags in (["--percent"], ["--cell", "sex=f", "--cell", "sex=m"]):
         assert run(["compare", "p.manifest.json", *flags]) == 0
-        assert "with a probability of 0.95 each" in capsys.readouterr().out
+        assert "with a 95% interval each" in capsys.readouterr().out
 
 
 def test_what_cannot_be_compared_is_said_as_it_was_typed(published, capsys):

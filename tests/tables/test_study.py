@@ -276,6 +276,38 @@ def test_flags_override_a_study_and_a_manifest(capsys):
     assert planned("ordered.toml", "--source", "v.csv", "--order", "auto")["request"]["order"] == "auto"
 
 
+@pytest.mark.parametrize(
+    ("flags", "changed"),
+    [
+        (["--unit-is-row"], {"unit": None, "unit_is_row": True, "max_cells": None}),
+        (["--unit", "person"], {"unit": "person", "max_cells": 2}),
+        (["--notion", "pure"], {"goal": ggdp.PureDP(1.0, "add-remove").to_dict()}),
+        (
+            ["--median", "cost", "--range", "cost=0:9"],
+            {"statistics": [{"kind": "quantile", "column": "cost", "fractions": [0.5]}]},
+        ),
+        (["--levels", "ward=a,b"], {"domain": {"ward": {"levels": ["a", "b"], "other": "others", "missing": "none"}}}),
+    ],
+)
+def test_a_flag_replaces_what_it_says_and_what_goes_with_it(capsys, flags, changed):
+    kept = 'labels = ["Births", "Eyes"]\nother = "others"\nmissing = "none"'
+    text = COUNTS.replace('labels = ["Births", "Eyes"]', kept).replace('name = "patients"\n', "")
+    Path("studies/kept.toml").write_text(text, "utf-8")
+    assert run(["release", "studies/kept.toml", *flags, "--dry-run", "--json"]) == 0
+    request = json.loads(capsys.readouterr().out)["request"]
+    assert {name: request.get(name) for name in changed} == changed
+
+
+def test_a_saved_study_says_that_rows_are_units_as_people_write_it(capsys):
+    data = ["studies/data/visits.csv", "--by", "ward", "--levels", "ward=births,eyes", "--epsilon", "1", "--dry-run"]
+    assert run(["release", *data, "--unit-is-row", "--save-study", "rows.toml"]) == 0
+    assert '\nunit = "row"\n' in Path("rows.toml").read_text("utf-8")
+    assert ggdp.Study.read("rows.toml").request.unit_is_row
+    assert run(["release", *data, "--unit-is-row", "--unit-name", "people", "--save-study", "named.toml"]) == 0
+    assert ggdp.Study.read("named.toml").request.unit_name == "people"
+    capsys.readouterr()
+
+
 def test_a_request_is_saved_as_a_study(capsys):
     data = ["studies/data/visits.csv", "--by", "ward", "--levels", "ward=births,eyes", "--delimiter", ";"]
     saved = ["--epsilon", "1", "--dry-run", "--save-study", "saved.toml"]

@@ -89,7 +89,7 @@ def test_a_file_declares_rows_in_two_ways(tmp_path):
 
 def test_a_column_named_row_identifies_people_where_that_is_said_whatever_else_is_declared(visits, tmp_path, capsys):
     plan = ggdp.plan_table(**ASKED, unit="row", unit_is_row=False, max_cells=2)
-    assert plan.protected_unit == "row"
+    assert plan.protected_unit == "column row"
     assert plan.request.unit == "row"
     assert TableRequest.from_dict(plan.request.to_dict()) == plan.request
     # As in manifests of earlier versions, which are verified.
@@ -143,6 +143,12 @@ def test_a_flag_about_units_takes_the_place_of_what_a_study_says_of_them(visits,
         ({"unit": "row"}, ["--unit", "row", "--max-cells", "2"], "value of the column 'row'"),
         ({"unit": "patient", "max_cells": 2}, ["--unit", "row"], "value of the column 'row'"),
         ({"unit": "row", "unit_is_row": False, "max_cells": 2}, ["--unit", "patient"], "value of the column 'patient'"),
+        ({"unit": "patient", "max_cells": 1, "count_cut": 0.1}, ["--unit-is-row"], "one row"),
+        (
+            {"unit": "patient", "max_cells": 2, "count": "rows", "max_rows_per_cell": 3},
+            ["--unit-is-row", "--mean", "cost", "--range", "cost=0:9"],
+            "one row",
+        ),
     ):
         study.write_text(f'source = "{visits}"\n{TableRequest(**ASKED, **first).to_toml()}')
         assert run(["release", str(study), *flags, "--dry-run"]) == 0

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -111,6 +112,11 @@ def parts_of(given: Iterable[Any], signers: frozenset[bytes] | None = None) -> t
     return parts
 
 
+def unit_of(column: str | None) -> str:
+    """Return what stands for a column of units, or for each row (None); a column named "row" gets words of its own."""
+    return "row" if column is None else f"column {column}" if re.fullmatch("(column )*row", column) else column
+
+
 def calibrated_losses(calibration: Calibration) -> tuple[CountedLoss, ...]:
     """Return losses that together dominate the noise of a calibration; on a grid in its steps."""
     return losses_of(calibration.law, calibration.question, calibration.guarantee)
@@ -197,7 +203,7 @@ def part_of_manifest(manifest: object, name: str, count: int = 1) -> Part:
         name=name,
         losses=tuple(CountedLoss.from_dict(one) for one in manifest["losses"]),
         guarantee=guarantee_from(manifest["guarantee"]),
-        unit=None if table is None else table["unit"]["column"] or "row",
+        unit=None if table is None else unit_of(table["unit"]["column"]),
         count=count,
     )
 

@@ -153,16 +153,19 @@ def run(arguments: Sequence[str]) -> int:
     try:
         result = _command()(list(arguments) or ["--help"], prog_name="ggdp", standalone_mode=False)
     except UsageError as wrong:
-        message = _usage(wrong, arguments)
+        said = _usage(wrong, arguments)
+        message = str(said)
         named = next((word for word in message.replace(":", " ").split() if word.strip("'.").startswith("--")), None)
-        report(message, field=None if named is None else named.strip("'."), hint=message)
+        flag = None if named is None else named.strip("'.")
+        report(message, field=flag, value=getattr(said, "value", None), hint=getattr(said, "expected", message))
         return 2
     except typer.Abort:
         result = INTERRUPTED
     except ArgumentError as refused:
         flag = _flag(refused.argument, arguments)
         message = str(ArgumentError(flag, refused.value, refused.expected))
-        report(message, refused, field=flag, value=refused.value, hint=str(refused.expected))
+        # Of a study the key, without its file and line.
+        report(message, refused, field=flag.rpartition(": ")[2], value=refused.value, hint=str(refused.expected))
         return 1
     except GgdpError as failed:
         report(str(failed), failed)
@@ -202,9 +205,10 @@ def _flag(argument: str, typed: Sequence[str]) -> str:
     return argument if argument == "sensitivity" and flag not in typed else flag
 
 
-def _usage(wrong: Any, typed: Sequence[str]) -> str:  # noqa: ANN401 - an error of whichever click there is
+def _usage(wrong: Any, typed: Sequence[str]) -> str | ArgumentError:  # noqa: ANN401 - an error of whichever click there is
     """Return the message of a usage error, with the offending value."""
-    if "unexpected extra argument" in (said := str(wrong.format_message())):
+    said = str(wrong.format_message())
+    if "unexpected extra argument" in said:
         # Perhaps a list with a space after a comma, which a shell passes on as two words.
         for place, flag in enumerate(typed):
             pairs = takewhile(
@@ -215,13 +219,18 @@ def _usage(wrong: Any, typed: Sequence[str]) -> str:  # noqa: ANN401 - an error 
                 values = [typed[place + 1], *further]
                 written = f"{flag} {shlex.quote(''.join(values))}"
                 return f"{flag} {' '.join(values)}: has spaces between its values; write {written}"
+        # Perhaps a pattern without quotes, which a shell passes on as the files that match.
+        suffix = os.path.splitext(typed[1])[1]
+        files = [word for word in typed[1:] if word.endswith(suffix) and os.path.isfile(word)]
+        if suffix and len(files) > 1:
+            return f"{files[1]}: is a second file; name several by a pattern in quotes, such as '*{suffix}'"
         return said
     # Typer parses numbers by pydantic, whose words leave out what could not be parsed; its error has it.
     found: list[dict[str, Any]] = getattr(wrong.__cause__, "errors", list)()
     kinds = {"float": "must be a number", "int": "must be an integer"}
     if len(found) == 1 and wrong.param and (kind := str(found[0]["type"]).partition("_")[0]) in kinds:
-        return str(ArgumentError(max(wrong.param.opts, key=len), found[0]["input"], kinds[kind]))
-    return str(wrong.format_message()).replace(": Value error, ", ": ")
+        return ArgumentError(max(wrong.param.opts, key=len), found[0]["input"], kinds[kind])
+    return said.removeprefix("Invalid value: ").replace(": Value error, ", ": ")
 
 
 def _report(

@@ -154,13 +154,16 @@ def arguments_of(given: Mapping[str, Any], record: type) -> dict[str, Any]:
     if base is not None:
         goal = base.goal
         notion = goal.notion if goal.notion == "probabilistic" else None
-        usual = {"epsilon": goal.epsilon, "delta": goal.delta or None, "notion": notion}
+        delta = None if given.get("notion") == "pure" else goal.delta or None
+        usual = {"epsilon": goal.epsilon, "delta": delta, "notion": notion}
         given = {**given, **{name: value for name, value in usual.items() if name not in typed}}
 
     def kept(name: str) -> bool:
         own = [flag.name for flag in parts[name][1].flags]
-        own = list(_KINDS) if name == "statistics" else [*own, "range", "range_by"] if name == "domain" else own
-        own = ["unit", "unit_is_row"] if name in ("unit", "unit_is_row") else own
+        own = [*_KINDS, "median"] if name == "statistics" else own
+        own += {"domain": ["range", "range_by"], "unit_is_row": ["unit"]}.get(name, [])
+        # Rows have no limits: those of a column of units go with it.
+        own += ["unit_is_row"] if (parts[name][1].key or "").startswith("unit.") and name != "unit_name" else []
         return base is not None and hasattr(base, name) and not any(flag in typed for flag in own)
 
     found = {
@@ -175,8 +178,13 @@ def arguments_of(given: Mapping[str, Any], record: type) -> dict[str, Any]:
 def _by(given: Mapping[str, Any]) -> list[list[str]] | None:
     """Return the columns of each requested table; none for statistics of all rows."""
     found = marginals_of(given["by"] or ())
-    # A check of nothing is one of all columns.
-    if not found and "draft_domain" not in given and not any(given.get(kind) for kind in (*_KINDS, "median")):
+    # A check of nothing is one of all columns, and a range needs nothing to count by.
+    if (
+        not found
+        and "mean" in given
+        and "draft_domain" not in given
+        and not any(given.get(kind) for kind in (*_KINDS, "median"))
+    ):
         raise typer.BadParameter("name columns to count by, or a statistic, such as --mean COL", param_hint="'--by'")
     return found or None
 
@@ -245,7 +253,7 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
                 said = Message("{column!r} is not one of the columns of {by}: {columns}", column=name, columns=columns)
                 raise ArgumentError(flag, text, said)
             known[name] = f"{{{flag}}}"
-            roles = ("range", "range_by", "ranges", "expression", "lookup", "key")
+            roles = ("other", "missing", "range", "range_by", "ranges", "expression", "lookup", "key")
             kept = {role: value for role in roles if (value := declared.get(name, {}).get(role)) is not None}
             declared[name] = {"name": name, **kept}
             if flag == "levels":
@@ -262,7 +270,7 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
                 raise ArgumentError(role, text, f"{name!r} already has {role}")
             free.discard((name, role))
             declared[name][role] = _listed(role, text, values) if role == "labels" else values
-    for text in given["range_by"] or ():
+    for text in given.get("range_by") or ():
         column, other = _split("range_by", text, "COL=OTHER")
         arguments = declared.setdefault(column, {"name": column})
         if (known_by := arguments.get("range_by")) != other:
@@ -270,7 +278,7 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
                 raise ArgumentError("range_by", text, f"{column!r} already has ranges by {known_by!r}; keep one")
             arguments |= {"range_by": other, "ranges": {}}
     by_level = [name for name, arguments in declared.items() if arguments.get("range_by") is not None]
-    for text in given["range"] or ():
+    for text in given.get("range") or ():
         named, values = _split("range", text, "COL=0:100")
         parts = values.split(":")
         if len(parts) not in (2, 3):
@@ -497,7 +505,7 @@ def named_as_flags(given: Mapping[str, Any], by: str = "--by") -> Iterator[None]
     def title(argument: str, value: object) -> str:
         if argument == "statistics" and isinstance(value, str) and value in named:
             return named[value]
-        return by if argument == "by" else title_of_flag(argument)
+        return by if argument == "by" and value not in (given.get("by") or ()) else title_of_flag(argument)
 
     try:
         yield

@@ -288,7 +288,7 @@ def compare(
         return
     shown = [tuple(f"{one:,.6g}" if isinstance(one, float) else one for one in row.values()) for row in rows]
     shown = [tuple("" if one is None else one for one in row) for row in shown]
-    print_table(f"with a probability of {level:g} each", shown, header=tuple(rows[0]))
+    print_table(f"with a {100 * level:.10g}% interval each", shown, header=tuple(rows[0]))
 
 
 def report(

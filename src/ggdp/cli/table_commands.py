@@ -76,7 +76,7 @@ def _study_of(
         study = Study.like(source if like is None else like)
     except ArgumentError as refused:
         if refused.argument != "path":
-            raise GgdpError(str(refused)) from None
+            raise
         raise ArgumentError("--like" if is_study is False else "SOURCE", refused.value, refused.expected) from None
     rest: dict[str, Any] = {"ledger": study.ledger, "analyst": study.analyst, "engine": study.engine}
     if is_study:
@@ -244,7 +244,8 @@ def private_range(
         print_json(found.to_dict())
         return
     if found.flag is not None:
-        say(f"lower  {found.lower!r}\nupper  {found.upper!r}\n{printable(found.flag)}")
+        ends = f"lower  {found.lower!r}\nupper  {found.upper!r}\n" if found.by is None else ""
+        say(ends + printable(found.flag))
     say(printable(found.statement))
     say(f"It is {found.guarantee}.")
 
@@ -414,7 +415,8 @@ def _print_units(units: UnitCheck) -> None:
             (f"{most:,}", f"{kept:.2%}", f"{units_cut:,}", f"{cut:,.1f}", f"{error:,}")
             for most, kept, cut, units_cut, error in (choice.values() for choice in table["choices"])
         ]
-        say(f"what each --max-cells would cut, and its noise (for this request, pure, at epsilon = {units.epsilon:g}):")
+        goal = f"epsilon = {units.epsilon:g}" + (f" and delta = {units.delta:g}" if units.delta else "")
+        say(f"what each --max-cells would cut, and its noise (for this request, at {goal}):")
         header = ("--max-cells", "pairs of unit and cell kept", "units cut", "cut from a cell, on average")
         print_table("", rows, header=(*header, "plus-minus at 95%"))
         say(

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 Pattern: TypeAlias = tuple[tuple[int, int], ...]
 
-MOST_PATTERNS = 500
+MOST_PATTERNS = 10_000
 # Combinations of patterns that are kept track of while cells are counted.
 _MOST_STATES = 20_000
 
@@ -80,7 +80,7 @@ class Domain:
         Cells that cannot occur. Each mapping gives a level for some columns, and means every combination of the others.
     possible : sequence of mapping, optional
         The only combinations of levels of some columns that can occur: each mapping gives a level for each of the same
-        columns. The others are impossible; up to 500 of them.
+        columns. The others are impossible; up to 10,000 of them.
 
     Examples
     --------
@@ -301,17 +301,22 @@ class Domain:
         if not self.patterns:
             return found
         codes = self.codes(np.asarray(cells, dtype=np.int64))
-        by_columns: dict[tuple[int, ...], list[Pattern]] = defaultdict(list)
-        for pattern in self.patterns:
-            by_columns[tuple(place for place, _ in pattern)].append(pattern)
-        for places, alike in by_columns.items():
-            # Patterns of the same columns are looked up together, by the number of their cell among those columns.
+        for places, numbers in self.patterns_by_columns.items():
             number = np.zeros(found.shape, dtype=np.int64)
-            numbers = np.zeros(len(alike), dtype=np.int64)
-            for k, place in enumerate(places):
+            for place in places:
                 number = number * self.shape[place] + codes[place]
-                numbers = numbers * self.shape[place] + np.array([pattern[k][1] for pattern in alike], dtype=np.int64)
             found &= ~np.isin(number, numbers)
+        return found
+
+    @cached_property
+    def patterns_by_columns(self) -> dict[tuple[int, ...], list[int]]:
+        """The patterns of the same columns, each as the number of its cell among those columns."""
+        found: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for pattern in self.patterns:
+            number = 0
+            for place, code in pattern:
+                number = number * self.columns[place].size + code
+            found[tuple(place for place, _ in pattern)].append(number)
         return found
 
     def labels(self, cell: int) -> tuple[Any, ...]:

@@ -31,7 +31,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ggdp._records import checked, frozen
-from ggdp.domain.periods import ZONE
+from ggdp.domain.periods import ZONE, instant_of_value
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 
 if TYPE_CHECKING:
@@ -198,8 +198,12 @@ class TextValues:
         """Return what is declared here, and elsewhere what others declare."""
         return TextValues(**{**others.declared, **self.declared})
 
-    def written(self, day: date) -> str:
-        """Return the text that is read as a day; the empty text if there is none."""
-        shown = {"%Y": f"{day.year:04}", "%y": f"{day.year % 100:02}", "%m": f"{day.month:02}", "%d": f"{day.day:02}"}
-        text = re.sub("%[Yymd]", lambda found: shown[found[0]], self.date_format or "%Y-%m-%d")
-        return text if self.time is None or self.time.of(text) == day.isoformat() else ""
+    def written(self, time: date) -> str | None:
+        """Return the text that is read as a day or a time as a format declares; None without a format that fits."""
+        if self.time is None:
+            return None
+        clock = f"{time:%H%M%S%f}"
+        parts = {"%Y": f"{time.year:04}", "%y": f"{time.year % 100:02}", "%m": f"{time.month:02}", "%z": "Z"}
+        parts |= {"%d": f"{time.day:02}", "%H": clock[:2], "%M": clock[2:4], "%S": clock[4:6], "%f": clock[6:]}
+        text = re.sub("%.", lambda found: parts[found[0]], self.date_format or "")
+        return text if instant_of_value(self.time.of(text)) == instant_of_value(time) else None

@@ -117,7 +117,7 @@ class TypedTable(FileFields, CountedTexts):
 
     def check_arguments(self) -> dict[str, Any]:
         """Return the arguments of `ggdp.check_table` but the data. Errors are in the words of the explorer."""
-        asked = {**self._arguments(), "epsilon": self.epsilon}
+        asked = {**self._arguments(), "epsilon": self.epsilon, "delta": self.delta}
         return {name: asked[name] for name in options(CheckArguments) if name in asked}
 
     def command(self, source: str, *more: str, name: str = "release") -> str:

@@ -537,13 +537,15 @@ def chosen_parameters(accounting: str, budget: Budget, analysts: Mapping[str, Bu
 class State:
     """The running totals of a ledger: how many entries there are, and what all and each analyst have spent.
 
-    `protects` is what the first release that said so takes for one unit: a column, or "row".
+    `protects` is what the first release that said so takes for one unit: a column, or "row". `means` is not recorded:
+    earlier ledgers say "row" of a column of that name, too.
     """
 
     entries: int
     common: dict[str, Any]
     analysts: dict[str, dict[str, Any]]
     protects: str | None = None
+    means: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the totals as plain values."""
@@ -656,15 +658,15 @@ class BudgetWithCaps:
         """Return whether words for the units of a release are those of the ledger."""
         return unit is not None and unit.casefold() == self.terms.unit.casefold()
 
-    def protect(self, state: State, protects: str | None, unit: str | None) -> State:
+    def protect(self, state: State, protects: str | None, unit: str | None, recorded: str | None = None) -> State:
         """Return the totals with what a release takes for one unit, or raise if earlier releases take another.
 
         A publisher who names the unit of the ledger states that one row, or one value of the column, is that unit.
         """
-        if protects is None or protects == state.protects:
+        if protects is None or protects == state.means:
             return state
         if state.protects is None:
-            return replace(state, protects=protects)
+            return replace(state, protects=recorded or protects, means=protects)
         if self.names_unit(unit):
             return state
         message = Message(
@@ -672,7 +674,7 @@ class BudgetWithCaps:
             "same people and cannot be added; use another ledger, or, if each of both stands for one of the units of "
             "this ledger ({unit}), say so with {unit_name:{unit}}",
             asked=protects,
-            earlier=state.protects,
+            earlier=state.means,
             unit=self.terms.unit,
         )
         raise LedgerError(message)

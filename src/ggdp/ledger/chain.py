@@ -26,7 +26,7 @@ from typing import Any
 from ggdp.errors import BudgetExceededError, LedgerError, TamperingError
 from ggdp.ledger.accounting import BudgetWithCaps, State, reserved_in
 from ggdp.ledger.budgets import Amount, Budget
-from ggdp.ledger.charging import ChargeRequest, canonical, digest_of, parse
+from ggdp.ledger.charging import ChargeRequest, canonical, digest_of, parse, unit_in
 from ggdp.privacy import Guarantee
 from ggdp.proofs.losses import CountedLoss
 
@@ -269,7 +269,7 @@ def _after(
     if record.content != canonical(content):
         return None
     if record.kind == "charge" and record.entry == state.entries + 1:
-        before = budget.protect(state, content.get("protects"), content["unit"])
+        before = budget.protect(state, unit_in(content), content["unit"], content.get("protects"))
         return budget.add(before, content["charge"], record.analyst)
     if record.kind == "publication" and record.entry is not None and record.entry not in published:
         published.add(record.entry)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, runtime_checka
 
 from attrs import field, frozen
 
-from ggdp.accounting.composition import guarantee_from, parts_of
+from ggdp.accounting.composition import guarantee_from, parts_of, unit_of
 from ggdp.accounting.noise_guarantees import Noise
 from ggdp.errors import ArgumentError, ArgumentTypeError, LedgerError, Message, TamperingError
 from ggdp.noise.entropy import is_private
@@ -88,8 +88,8 @@ class ChargeRequest:
     unit : str, optional
         Who is protected, in the words of the ledger; None if the caller did not say.
     protects : str, optional
-        What the release takes for one unit: a column whose values are the units, or "row"; None of a mechanism, which
-        does not know.
+        What the release takes for one unit: a column whose values are the units, or "row", and "column row" for a
+        column of that name; None of a mechanism, which does not know.
     request : mapping
         What was asked for, ready for JSON.
     statement : str
@@ -151,7 +151,7 @@ class ChargeRequest:
             guarantee=guarantee_from(plain["guarantee"]),
             losses=tuple(CountedLoss.from_dict(one) for one in plain["losses"]),
             unit=plain["unit"],
-            protects=plain.get("protects"),
+            protects=unit_in(plain),
             request=plain["request"],
             statement=plain["statement"],
         )
@@ -191,9 +191,15 @@ def planned_request(plain: object) -> ChargeRequest:
     if "schema" in plain:
         parts_of([plain])
     request = plain.get("request") or plain.get("table", {}).get("request") or {}
-    protects = request.get("unit") or ("row" if request else None)
+    protects = unit_of(request.get("unit")) if request else None
     asked = {"unit": request.get("unit_name"), "protects": protects, "request": request, "statement": ""}
     return ChargeRequest.from_dict({**plain, **asked})
+
+
+def unit_in(content: Mapping[str, Any]) -> str | None:
+    """Return what the record of a charge protects; earlier ones say "row" of a column of that name, too."""
+    protects: str | None = content.get("protects")
+    return unit_of("row") if protects == content["request"].get("unit") == "row" else protects
 
 
 def require_apart_from_ledger(ledger: Ledger | str | os.PathLike[str] | None, **outputs: Sequence[Path]) -> None:

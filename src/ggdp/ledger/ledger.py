@@ -76,7 +76,8 @@ class LedgerTransaction:
         last = rows.find(number=head.number) if head.number else None
         require_head(terms, head, last)
         require_seen(seen, terms, head, rows, name)
-        return cls(rows, budget, head, budget.opening() if last is None else State.parse(last.totals))
+        state = budget.opening() if last is None else State.parse(last.totals)
+        return cls(rows, budget, head, replace(state, means=rows.unit(state.protects)))
 
     def charge(self, asked: ChargeRequest, charge: Charge, analyst: str | None) -> State:
         """Return the totals after a release, or raise if it does not fit; of reserved laws the error says which."""

@@ -41,7 +41,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 from ggdp._files import write_together
 from ggdp.errors import ArgumentError, ArgumentTypeError, LedgerError, MissingExtraError, TamperingError, install_hint
 from ggdp.ledger.chain import Head, LedgerTerms, Record
-from ggdp.ledger.charging import canonical, parse
+from ggdp.ledger.charging import canonical, parse, unit_in
 
 # The identifier of the newest migration (`ggdp.ledger.migrations`), and the table that Alembic keeps it in.
 SCHEMA = "0001"
@@ -225,6 +225,17 @@ class Rows:
             if parse((found := Record(**row._mapping)).content).get("once") == key:
                 return found
         return None
+
+    def unit(self, protects: str | None) -> str | None:
+        """Return what the releases protect, by the first record with this in its totals."""
+        if protects != "row":
+            return protects
+        ends = records.c.totals.endswith(canonical({"protects": protects})[1:])
+        first = sa.select(records.c.content).where(ends).order_by(records.c.number).limit(1)
+        try:
+            return unit_in(parse(self.connection.execute(first).scalar_one()))
+        except (AttributeError, KeyError, TypeError):
+            raise TamperingError("the first record of a release that protects each row was changed") from None
 
     def __iter__(self) -> Iterator[Record]:
         """Yield all records by their numbers."""

@@ -15,6 +15,7 @@ import unicodedata
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from ggdp.accounting.composition import unit_of
 from ggdp.errors import ArgumentError
 from ggdp.reports.published import capitalize
 
@@ -185,7 +186,7 @@ def _privacy_loss(report: Report) -> dict[str, Any]:
     replaced = basic.neighbours == "replace-one"
     change, end = ("replacing", " with any other.") if replaced else ("adding or removing", ".")
     unit = first.manifest.get("table", {"unit": {"name": None, "column": "person"}})["unit"]
-    level = f"{capitalize(unit['column'] or 'row')}-level"
+    level = f"{capitalize(unit_of(unit['column']))}-level"
     details = [f"{release.name}: {release.part.guarantee}" for release in report.releases]
     if report.total.composed is not None:
         fixed = "If the noise of every release was fixed without looking at results of the others"

@@ -341,9 +341,13 @@ def _code(query: MarginalQuery) -> Frame:
         for place, column in columns
     ]
     # In none of the cells that cannot occur.
-    for pattern in marginal.patterns:
-        elsewhere = (nw.col(f"k{place}") != nw.lit(code) for place, code in pattern)
-        counted.append(nw.any_horizontal(*elsewhere, ignore_nulls=False))
+    for which, (places, numbers) in enumerate(marginal.patterns_by_columns.items()):
+        number = nw.lit(0).cast(nw.Int64)
+        for place in places:
+            number = number * marginal.columns[place].size + nw.col(f"k{place}").cast(nw.Int64)
+        found = found.with_columns(number.cast(nw.String).alias(f"n{which}"))
+        found = dialect.look_up(found, f"n{which}", [str(one) for one in numbers], f"i{which}")
+        counted.append(nw.col(f"i{which}").is_null())
     return found.filter(*counted) if counted else found
 
 

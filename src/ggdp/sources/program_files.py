@@ -15,6 +15,8 @@ The type of a column must not follow from the values in it, so what a library in
 - A cell of a workbook is text, as in a CSV file. Whole numbers are their digits, other numbers the shortest text of
   their float, days yyyy-mm-dd, days with a time yyyy-mm-dd hh:mm:ss, truths true and false. Empty cells and errors such
   as #N/A are null. A row in which every cell is empty is no record. A formula has the value that it was saved with.
+- Where a decimal mark or a date format is declared of a column (`TextValues`), numbers and days that a program stores
+  as such are the text that is read so as the same number or day; those that have none there stay as above.
 - Numbers of Stata, SPSS and SAS files are floats, whatever their size in the file. Missing values, those that users
   have defined too, are null. A number with a format of days or times is text, as in a workbook; one that is no day, or
   no whole microsecond, of the years 1 to 9999 is text that is no date. Formats of weeks, months, quarters or years are
@@ -55,6 +57,7 @@ import pyarrow.compute as pc
 
 from ggdp.domain.column import are_numbers
 from ggdp.domain.filters import Condition, Read, walk
+from ggdp.domain.text_values import TextValues
 from ggdp.errors import ArgumentError, Message, MissingExtraError, install_hint
 from ggdp.sources.dataframes import ARROW, ArrowTable, with_column
 from ggdp.sources.engine import Engine, Frame
@@ -66,6 +69,8 @@ if TYPE_CHECKING:
     from ggdp.sources.query import CountQuery
     from ggdp.sources.text_files import TextFormat
 
+# Text of which nothing is declared.
+_PLAIN = TextValues()
 # What a number with a format means: days or times since an epoch, in a unit of so many microseconds.
 _Meaning: TypeAlias = tuple[Literal["days", "times"], datetime, int]
 
@@ -114,6 +119,7 @@ class ProgramFiles(Engine):
         # A sheet is read whole for its first row alone.
         self._rows = cache(partial(_rows, text=data.text))
         self._table: pa.Table | None = None
+        self._written: dict[str, TextValues] = {}
         schemas = [_schema(path, data, columns, source, self._rows) for path in data.paths]
         for path, schema in zip(data.paths, schemas, strict=True):
             if schema != schemas[0]:
@@ -133,9 +139,15 @@ class ProgramFiles(Engine):
             if one.reading == "text" and not are_numbers(map(str, one.values))
         }
         labels = list(dict.fromkeys([*self._labelled, *compared.values()]))
-        if self._table is None:
+        asked = {one.column: one.text for one in query.readings.values()}
+        asked |= {one.measure.column: one.measure.text for one in query.measured}
+        asked |= {column.name: column.text for marginal in query.marginals for column in marginal}
+        written = {name: text for name, text in asked.items() if text.decimal or text.date_format}
+        if self._table is None or not written.items() <= self._written.items():
+            self._written |= written
             # The labels that are needed follow from the filter, which is that of every query.
-            read = partial(_read, files=self._files, columns=self._columns, labelled=labels, rows=self._rows)
+            asked_of = {"columns": self._columns, "labelled": labels, "written": self._written}
+            read = partial(_read, files=self._files, rows=self._rows, **asked_of)
             self._table = pa.concat_tables(map(read, self._files.paths))
         values = dict(zip(self._columns, self._table.columns, strict=False))
         texts = dict(zip(labels, self._table.columns[len(values) :], strict=True))
@@ -182,19 +194,26 @@ def _schema(path: str, files: Files, columns: Sequence[str], source: str, rows: 
 
 
 def _read(
-    path: str, files: Files, columns: Sequence[str], labelled: Sequence[str], rows: Callable[[str], Any]
+    path: str,
+    files: Files,
+    columns: Sequence[str],
+    labelled: Sequence[str],
+    written: Mapping[str, TextValues],
+    rows: Callable[[str], Any],
 ) -> pa.Table:
-    """Return some columns of a file, and after them the labels of some of its numbers."""
+    """Return some columns of a file, as text is declared to be written, and after them the labels of some numbers."""
     if files.format == "arrow":
         return _arrow(path).read_all().select(list(columns))
     if files.format == "workbook":
         header, *records = rows(path) or [[]]
         names = _header(header)
-        places = [names.index(name) for name in columns]
         kept = [row for row in records if any(value != "" for value in row)]
-        texts = [pa.array([_cell_text(row[place]) for row in kept], pa.large_string()) for place in places]
-        return pa.table(texts, names=list(columns))
-    return _StatisticalFile(path, files.text).read(columns, labelled)
+        texts = {}
+        for name in columns:
+            place, text = names.index(name), written.get(name, _PLAIN)
+            texts[name] = pa.array([_cell_text(row[place], text) for row in kept], pa.large_string())
+        return pa.table(texts)
+    return _StatisticalFile(path, files.text).read(columns, labelled, written)
 
 
 def _arrow(path: str) -> Any:  # noqa: ANN401 - pyarrow is untyped
@@ -226,17 +245,17 @@ def _header(row: Sequence[object]) -> list[str]:
     return [_cell_text(value) or "" for value in row]
 
 
-def _cell_text(value: object) -> str | None:
-    """Return a cell of a workbook as text; null if it is empty."""
+def _cell_text(value: object, written: TextValues = _PLAIN) -> str | None:
+    """Return a cell of a workbook as text, as it is declared to be written; null if it is empty."""
     if value == "" or value is None:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() else repr(value)
-    if isinstance(value, datetime):
-        return _time_text(value)
-    return value.isoformat() if isinstance(value, date) else str(value)
+        return str(int(value)) if value.is_integer() else repr(value).replace(".", written.decimal or ".")
+    if isinstance(value, date):
+        return written.written(value) or (_time_text(value) if isinstance(value, datetime) else value.isoformat())
+    return str(value)
 
 
 def _time_text(time: datetime) -> str:
@@ -302,14 +321,14 @@ class _StatisticalFile:
         is_text = self._types[own] == "string" or self._meanings[own] is not None
         return pa.large_string() if is_text else pa.float64()
 
-    def read(self, columns: Sequence[str], labelled: Sequence[str] = ()) -> pa.Table:
+    def read(self, columns: Sequence[str], labelled: Sequence[str], written: Mapping[str, TextValues]) -> pa.Table:
         """Return some columns, and after them the labels of some numbers, a part of the rows at a time."""
         schema = pa.schema(
             [*((name, self.type_of(name)) for name in columns), *((n, pa.large_string()) for n in labelled)]
         )
-        return pa.Table.from_batches(self._batches(schema, len(columns)), schema)
+        return pa.Table.from_batches(self._batches(schema, len(columns), written), schema)
 
-    def _batches(self, schema: pa.Schema, columns: int) -> Iterator[pa.RecordBatch]:
+    def _batches(self, schema: pa.Schema, columns: int, written: Mapping[str, TextValues]) -> Iterator[pa.RecordBatch]:
         owns, start, count = [self.names[name] for name in schema.names], 0, _ROWS
         while count == _ROWS:
             found, _ = self._load(
@@ -321,7 +340,8 @@ class _StatisticalFile:
             )
             count = len(found[owns[0]]) if owns else 0
             start += count
-            arrays = [self._array(own, found[own]) for own in owns[:columns]]
+            asked = zip(schema.names[:columns], owns, strict=False)
+            arrays = [self._array(own, found[own], written.get(name, _PLAIN)) for name, own in asked]
             yield pa.record_batch([*arrays, *(self._texts(own, found[own]) for own in owns[columns:])], schema)
 
     def _texts(self, own: str, values: Sequence[float | None]) -> pa.Array:
@@ -333,14 +353,14 @@ class _StatisticalFile:
 
         return pa.array(map(text, values), pa.large_string())
 
-    def _array(self, own: str, values: Sequence[Any]) -> pa.Array:
+    def _array(self, own: str, values: Sequence[Any], written: TextValues) -> pa.Array:
         meaning = self._meanings[own]
         if self._types[own] == "string":
             # Bytes that are not UTF-8 are told apart where the declaration of the column is known.
             raw = pa.array([_utf8(value, self._encoding) for value in values], pa.large_binary())
             return pa.Array.from_buffers(pa.large_string(), len(raw), raw.buffers())
         if meaning is not None:
-            return pa.array([_instant_text(value, *meaning) for value in values], pa.large_string())
+            return pa.array([_instant_text(value, *meaning, written) for value in values], pa.large_string())
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
 
 
@@ -370,7 +390,9 @@ def _utf8(value: str | None, encoding: str) -> bytes | None:
         return b"\xff"
 
 
-def _instant_text(value: float | None, meaning: Literal["days", "times"], epoch: datetime, unit: int) -> str | None:
+def _instant_text(
+    value: float | None, meaning: Literal["days", "times"], epoch: datetime, unit: int, written: TextValues = _PLAIN
+) -> str | None:
     """Return a number with a format of days or times as text; null of null, and what is no date of what is none."""
     if value is None or math.isnan(value):
         return None
@@ -379,6 +401,6 @@ def _instant_text(value: float | None, meaning: Literal["days", "times"], epoch:
         time = epoch + timedelta(microseconds=round(ticks))
     except (OverflowError, ValueError):
         return repr(value)
-    if meaning == "days":
-        return time.date().isoformat() if ticks % _DAY == 0 else repr(value)
-    return _time_text(time)
+    if meaning == "days" and ticks % _DAY != 0:
+        return repr(value)
+    return written.written(time) or _time_text(time)

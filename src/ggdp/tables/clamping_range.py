@@ -7,8 +7,9 @@ share       the share of the noisy total, over the buckets above tau, that may b
 ==========  =======================================================================================================
 
 The histogram is a table of declared bins (`ggdp.plan_table`): guarantee, units, ledger, manifest and engines are those
-of any table, and the range is a function of its noisy counts. With tau the simultaneous half-width at 95 % of all
-buckets, empty buckets are below tau in 95 % of all releases, whatever the data are. Of the buckets above it the
+of any table, and the range is a function of its noisy counts. By level of another column it is a table by both: each
+row is in one of its cells, so ranges of all levels cost what one costs. With tau the simultaneous half-width at 95 % of
+all buckets, empty buckets are below tau in 95 % of all releases, whatever the data are. Of the buckets above it the
 outermost ones are dropped, the smaller one first, as long as all that is dropped stays within the share.
 
 The default share is 1 %: a range twice as wide doubles the noise of every mean and sum, while clamping the outer 1 % of
@@ -33,7 +34,9 @@ from ggdp import _validate
 from ggdp._files import write_together
 from ggdp._records import takes
 from ggdp._rounding import rounded_text
+from ggdp.domain.column import Column
 from ggdp.domain.table_domain import Domain
+from ggdp.domain.text_values import KEYS
 from ggdp.domain.value_range import FEW_STEPS, ValueRange
 from ggdp.errors import ArgumentError, Message
 from ggdp.ledger.charging import require_apart_from_ledger
@@ -56,6 +59,8 @@ SMALLEST, LARGEST = -32, 62
 _POWERS = tuple(2.0**k for k in range(SMALLEST, LARGEST + 1))
 EDGES = (-np.inf, *(-power for power in reversed(_POWERS)), 0.0, *_POWERS, np.inf)
 SHARE = 0.01
+# What is written of the range of a level.
+_OF_LEVELS = ("level", "lower", "upper", "outside", "flag")
 # With one more at each end they are still few.
 _MANY_STEPS = 10**6
 
@@ -76,6 +81,12 @@ class RangeRelease:
         The share of the noisy total, over buckets above the noise, that is outside of the range.
     histogram : TableRelease
         The noisy counts of all buckets, which are public as well.
+    by : str, optional
+        Another column, whose levels have ranges of their own; the ends are then the outermost of theirs.
+    levels : tuple of RangeRelease
+        The range of each level of `by`.
+    level : object, optional
+        Of such a range: its level, as it is published.
     """
 
     column: str
@@ -84,6 +95,9 @@ class RangeRelease:
     share: float
     outside: float
     histogram: TableRelease
+    by: str | None = None
+    levels: tuple[RangeRelease, ...] = ()
+    level: object = None
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -110,20 +124,36 @@ class RangeRelease:
 
     @property
     def flag(self) -> str | None:
-        """The flag of ``ggdp release`` that uses the range."""
+        """The flag of ``ggdp release`` that uses the range; those of the levels that have one."""
+        if self.by is not None:
+            flags = [flag for one in self.levels if (flag := one.flag) is not None]
+            return " ".join(["--range-by " + shlex.quote(f"{self.column}={self.by}"), *flags]) if flags else None
         values = self.values
         if values is None:
             return None
         parts = [values.low, values.high]
         parts += [] if values == _with_usual_step(values.low, values.high) else [values.step]
-        return "--range " + shlex.quote(f"{self.column}={':'.join(map(_decimal, parts))}")
+        name = self.column if self.level is None else f"{self.column}:{self.level}"
+        return "--range " + shlex.quote(f"{name}={':'.join(map(_decimal, parts))}")
 
     @property
     def statement(self) -> str:
         """What was found, and what clamping to it cuts, in words."""
+        if self.by is not None:
+            found = [(one, one.lower, one.upper) for one in self.levels]
+            ends = [
+                f"{_number(a)} and {_number(b)} for {str(one.level)!r}" for one, a, b in found if None not in (a, b)
+            ]
+            none = [repr(str(one.level)) for one in self.levels if one.lower is None]
+            said = [f"Values of {self.column!r} are mostly between {', '.join(ends)}."] if ends else []
+            said += [f"No range was found for {', '.join(none)}: declare one that is known without the data."] * any(
+                none
+            )
+            return " ".join([*said, f"Buckets whose noisy count is at most {self.noise_level:,} are taken for noise."])
         if self.lower is None or self.upper is None:
             return (
                 f"No range of {self.column!r} was found: no bucket of the histogram rose above the noise. "
+                "Its numbers may be written in another way than is declared (`ggdp check` shows it), or there are few. "
                 "Choose a range that is known without the data, or spend a larger epsilon."
             )
         outside = "less than 0.1 %" if self.outside < 0.001 else f"about {100 * self.outside:.1f} %"
@@ -146,7 +176,10 @@ class RangeRelease:
     def to_dict(self) -> dict[str, Any]:
         """Return the range and its manifest as plain values, ready for JSON."""
         names = ("column", "lower", "upper", "share", "outside", "noise_level", "flag", "statement", "manifest")
-        return {name: getattr(self, name) for name in names}
+        found = {name: getattr(self, name) for name in names}
+        if self.by is None:
+            return found
+        return found | {"by": self.by, "levels": [{n: getattr(one, n) for n in _OF_LEVELS} for one in self.levels]}
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the range with its manifest to a .json file, completely or not at all."""
@@ -181,7 +214,7 @@ def kept_buckets(counts: NDArray[np.int64], level: int, share: float) -> tuple[i
 def noise_level(plan: TablePlan) -> int:
     """Return what noisy counts of empty buckets exceed in at most 5 % of all releases, for any bucket."""
     noise = plan.described_mechanism
-    return simultaneous_half_width(noise.law.order, noise.scale, 0.95, len(EDGES) - 1)
+    return simultaneous_half_width(noise.law.order, noise.scale, 0.95, plan.request.numbered_cells)
 
 
 def checked_path(path: str | Path, *, overwrite: bool) -> Path:
@@ -226,12 +259,15 @@ class RangePlan:
         The plan of the noisy counts, which a ledger is charged for.
     out : Path, optional
         Where a run writes the range.
+    by : str, optional
+        Another column, for each of whose levels a range is found.
     """
 
     column: str
     share: float
     histogram: TablePlan
     out: Path | None = None
+    by: str | None = None
 
     @property
     def guarantee(self) -> Guarantee:
@@ -276,13 +312,21 @@ class RangePlan:
             require_apart_from_ledger(ledger, out=[self.out])
         histogram = self.histogram.run(data, temp_dir=temp_dir, rng=rng, ledger=ledger, analyst=analyst)
         assert isinstance(histogram, TableRelease)
-        first, last, outside = kept_buckets(histogram.tables[0].noisy_count, self.noise_level, self.share)
-        lower = upper = None
-        if first is not None:
-            lower, upper = (float(np.clip(edge, EDGES[1], EDGES[-2])) for edge in (EDGES[first], EDGES[last + 1]))
-        found = RangeRelease(
-            column=self.column, lower=lower, upper=upper, share=self.share, outside=outside, histogram=histogram
-        )
+        each, shared = [], {"column": self.column, "share": self.share, "histogram": histogram}
+        labels = (None,) if self.by is None else histogram.plan.request.domain[self.by].labels
+        counts = histogram.tables[0].noisy_count.reshape(len(labels), -1)
+        for label, row in zip(labels, counts, strict=True):
+            first, last, outside = kept_buckets(row, self.noise_level, self.share)
+            ends: tuple[float | None, ...] = (None, None)
+            if first is not None:
+                ends = tuple(float(np.clip(edge, EDGES[1], EDGES[-2])) for edge in (EDGES[first], EDGES[last + 1]))
+            each.append(RangeRelease(lower=ends[0], upper=ends[1], outside=outside, level=label, **shared))
+        found = each[0]
+        if self.by is not None:
+            lower = min((one.lower for one in each if one.lower is not None), default=None)
+            upper = max((one.upper for one in each if one.upper is not None), default=None)
+            most = max(one.outside for one in each)
+            found = RangeRelease(lower=lower, upper=upper, outside=most, by=self.by, levels=tuple(each), **shared)
         if self.out is not None:
             found.write(self.out, overwrite=overwrite)
         return found
@@ -291,8 +335,8 @@ class RangePlan:
         """Return what the plan says, a name and a text in each row."""
         ends = f"0 and plus or minus 2^{SMALLEST} to 2^{LARGEST}, in powers of 2"
         rows = [
-            ("column", self.column),
-            ("ends", f"{ends}: {len(EDGES) - 1} buckets"),
+            ("column", self.column if self.by is None else f"{self.column}, for each level of {self.by}"),
+            ("ends", f"{ends}: {self.histogram.request.numbered_cells} buckets"),
             ("noise level", f"buckets with a noisy count above {self.noise_level:,} are taken for values"),
             ("share", f"at most {rounded_text(self.share)} of the values in these buckets are outside of the range"),
         ]
@@ -309,6 +353,7 @@ class RangePlan:
             "noise_level": self.noise_level,
             "histogram": self.histogram.to_dict(),
             "out": None if self.out is None else str(self.out),
+            **({} if self.by is None else {"by": self.by}),
         }
 
     def __repr__(self) -> str:
@@ -360,10 +405,22 @@ def plan_range(
     if given.get("unit") == column and (column, given.get("unit_is_row")) != (ROW, None):
         raise ArgumentError("unit", column, "is the column whose range is sought; name one that identifies people")
     share, out = given.pop("share", SHARE), given.pop("out", None)
-    histogram = plan_table([column], goal, Domain({column: {"edges": list(EDGES)}}), **given)
+    # Of any goal; that of the request is checked with it.
+    asked = RangeArguments(column, 1.0, by=given.pop("by", None), domain=given.pop("domain", None))
+    domain, names = asked.domain, asked.by[0] if asked.by else ()
+    if len(asked.by or ()) > 1 or len(names) > 1 or column in names:
+        raise ArgumentError("by", asked.by, "must be one other column, for each of whose levels a range is found")
+    if names and (names[0] not in domain or domain[names[0]].kind == "open"):
+        raise ArgumentError("by", names[0], Message("has no declared levels; declare them with {domain}"))
+    kept = domain[column].arguments() if column in domain else {}
+    kept = {name: kept[name] for name in ("expression", "lookup", *KEYS) if name in kept}
+    others = [one for one in domain if one.name != column]
+    measured = Column(name=column, edges=list(EDGES), **kept)
+    histogram = plan_table([*names, column], goal, Domain([*others, measured]), **given)
     # Whether it may be replaced is said by a run.
     target = None if out is None else checked_path(out, overwrite=True)
-    return RangePlan(column=column, share=_validate.probability(share=share), histogram=histogram, out=target)
+    share = _validate.probability(share=share)
+    return RangePlan(column=column, share=share, histogram=histogram, out=target, by=names[0] if names else None)
 
 
 @takes_rng

@@ -84,5 +84,5 @@ def notes_of(release: TableRelease) -> Iterator[str]:
             if empty.get(measure_of(request, statistic), no_value):
                 without.setdefault(statistic.column, []).extend(statistic.names)
         for column_name, names in without.items():
-            words = f"consistent with a column {column_name!r} without any number"
-            yield f"{named}: the published {', '.join(names)}: {words}. {_LOOK}"
+            words = f"{'is' if len(names) == 1 else 'are'} consistent with a column {column_name!r} without any number"
+            yield f"{named}: the published {' and '.join(names)} {words}. {_LOOK}"

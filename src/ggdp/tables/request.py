@@ -858,6 +858,9 @@ class TableRequest(TableOptions):
             if name not in _COMPOSED and value != part.default:
                 section, _, key = (said.key or name).rpartition(".")
                 sections.setdefault(section, {})[key] = dict(value) if name == "weights" else value
+        if sections.get("unit") == {"is_row": True}:
+            sections[""]["unit"] = ROW
+            del sections["unit"]
         tables: list[dict[str, Any]] = [{"name": name} for name in names] or [{} for _ in self.by]
         for asked, by, statistics in zip(tables, self.by, self.table_statistics, strict=True):
             asked["by"] = list(by)
@@ -1093,8 +1096,8 @@ class ReleaseArguments(PlanArguments):
 
 
 @frozen
-class CheckArguments(TextOptions):
-    """The arguments of `ggdp.check_table` but the data: what of a request can be compared with a source."""
+class CheckArguments(TableOptions):
+    """The arguments of `ggdp.check_table` but the data: a request that is compared with a source."""
 
     by: tuple[tuple[str, ...], ...] = field(
         default=None,
@@ -1102,17 +1105,6 @@ class CheckArguments(TextOptions):
         metadata=like(TableRequest, "by", doc="Columns to count by. Without them, and statistics: all columns."),
     )
     domain: Domain = field(factory=lambda: _domain(None), converter=_domain, metadata=like(TableRequest, "domain"))
-    where: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "where"))
-    unit: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit"))
-    unit_is_row: bool | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit_is_row"))
-    statistics: Statistics = field(
-        default=(), converter=checked_statistics, kw_only=True, metadata=like(TableRequest, "statistics")
-    )
-    per_unit: PerUnit | None = field(default=None, kw_only=True, metadata=like(TableRequest, "per_unit"))
-    weights: tuple[tuple[str, float], ...] = field(
-        default=(), converter=_weights, kw_only=True, metadata=like(TableRequest, "weights")
-    )
-    neighbours: Neighbours = field(default="add-remove", kw_only=True, metadata=like(TableRequest, "neighbours"))
     draft_domain: str | os.PathLike[str] | None = option(
         "path, optional",
         "Where to write a draft of the domain, .toml. It is NOT PRIVATE, and is refused as a domain until it is "
@@ -1124,6 +1116,11 @@ class CheckArguments(TextOptions):
         "Epsilon of the release that is planned: what the noise of each `max_cells` is shown for.",
         Flag("Epsilon of the release that is planned, for the noise shown.", kind=float, default=1.0),
         default=1.0,
+    )
+    delta: float | None = option(
+        "float, optional",
+        "Delta of the release that is planned; pure DP by default, and 1e-9 where keys are not public.",
+        Flag("Delta of the release that is planned, for the noise shown.", kind=float | None),
     )
     engine: EngineName | None = field(default=None, kw_only=True, metadata=like(PlanArguments, "engine"))
     temp_dir: str | os.PathLike[str] | None = field(
@@ -1150,6 +1147,18 @@ class RangeArguments(TextOptions):
         "The share of the noisy total that may be outside of the range, at least 0 and below 1.",
         Flag("Share of the values that may be outside of the range.", "SHARE", float, default=0.01),
         default=0.01,
+    )
+    by: tuple[tuple[str, ...], ...] | None = option(
+        "str, optional",
+        "Another column with declared levels, for each of which a range is found; all of them together cost as much.",
+        _repeated("Another column with declared levels: find a range for each of them.", "COL"),
+        check=_marginals,
+    )
+    domain: Domain = field(
+        factory=lambda: _domain(None),
+        converter=_domain,
+        kw_only=True,
+        metadata=like(TableRequest, "domain", doc="The public levels of `by`; and what the column is derived from."),
     )
     where: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "where"))
     unit: str | None = field(default=None, kw_only=True, metadata=like(TableRequest, "unit"))

@@ -163,7 +163,11 @@ def _refused_shares(request: TableRequest) -> _Refusals:
         return
     shown = ",".join(of) or "all cells"
     if request.statistics:
-        yield "percent_of", shown, Message("does not go with {statistics}: counts come from the noisy sums")
+        yield (
+            "percent_of",
+            shown,
+            Message("does not go with {statistics}: request percentages in a release of their own"),
+        )
     elif request.regime != "declared":
         words = "needs every cell of a total: declare the levels, and leave {false_cells} out; small counts are missing"
         yield "percent_of", shown, Message(words)

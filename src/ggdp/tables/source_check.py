@@ -9,7 +9,7 @@ level for what is not declared and one for nulls, so that every row has a code.
 c_u       distinct cells of a table that unit u is in
 S(M)      sum of min(c_u, M) over units: pairs of unit and cell that are kept if M are counted
 F         cells of the table that are not empty
-h(M)      margin of error (95%) of a count of this request, under pure DP, with a unit in M cells of each table
+h(M)      margin of error (95%) of a count of this request, with a unit in M cells of each table
 ========  ====================================================================================
 
 Which M to recommend: the one with the least h(M) + (S(infinity) - S(M)) / F, that is noise and what is cut from a cell
@@ -40,7 +40,6 @@ import pyarrow.parquet as pq
 from attrs import evolve
 from numpy.typing import NDArray
 
-from ggdp import _validate
 from ggdp._files import write_together
 from ggdp._records import takes_data
 from ggdp.domain.column import Column
@@ -49,9 +48,8 @@ from ggdp.domain.table_domain import Domain
 from ggdp.domain.text_values import TextValues
 from ggdp.domain.value_range import LevelRanges
 from ggdp.errors import ArgumentError
-from ggdp.mechanisms import Mechanism
-from ggdp.privacy import ApproxDP, PureDP, Sensitivity
-from ggdp.releases.mechanism_record import LEVEL
+from ggdp.privacy import ApproxDP, Guarantee
+from ggdp.privacy.guarantees import as_goal
 from ggdp.sources.codes import NUMBER, bin_codes, declared_text, read_text
 from ggdp.sources.counting import clamped_totals, keys
 from ggdp.sources.duckdb_engine import json_irregular
@@ -62,6 +60,7 @@ from ggdp.sources.program_files import column_names, value_labels
 from ggdp.sources.query import CountQuery, TableSource, open_source
 from ggdp.sources.text_files import Irregular, TextFormat, csv_irregular, json_line_batches
 from ggdp.tables.request import (
+    AUTO,
     MOST_IN_MEMORY,
     ROW,
     CheckArguments,
@@ -71,7 +70,6 @@ from ggdp.tables.request import (
 )
 from ggdp.tables.statistics.statistic import checked_statistics
 from ggdp.tables.statistics.statistics_plan import measure_of, plan_statistics
-from ggdp.tables.table_noise import LAPLACE, table_noise
 from ggdp.tables.table_plan import plan_request
 
 
@@ -156,6 +154,7 @@ class UnitCheck:
     # ``recommended``, the M with the least sum of plus-minus and cut.
     tables: tuple[dict[str, Any], ...]
     epsilon: float = 1.0  # what the noise is for
+    delta: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,16 +331,18 @@ def _forms(values: Iterable[tuple[str, int]] | None) -> tuple[tuple[str, int], .
     return tuple(found.most_common(_FEW))
 
 
-def _nothing(name: str, values: int, unread: int, forms: Sequence[tuple[str, int]], needed: str) -> Iterator[str]:
+def _nothing(
+    name: str, values: int, unread: int, forms: Sequence[tuple[str, int]], needed: str
+) -> Iterator[tuple[str, str]]:
     """Yield an alarm if most values of a column cannot be used, with what can be read and what is there."""
     if values <= 0:
-        yield f"column {name!r} has no values at all: is it the right file, and the right column?"
+        yield name, f"column {name!r} has no values at all: is it the right file, and the right column?"
     elif unread > values / 2:
         shown = "".join([" (here: ", ", ".join(repr(form) for form, _ in forms), ")"]) if forms else ""
-        yield (
-            f"NEARLY NOTHING of column {name!r} would be counted: {unread:,} of {values:,} values {needed}{shown}. "
-            "A release would spend its budget on a table of nothing"
+        said = (
+            f"{unread:,} of {values:,} values {needed}{shown}. A release would spend its budget on a table of nothing"
         )
+        yield name, f"NEARLY NOTHING of column {name!r} would be counted: {said}"
 
 
 _NUMBERS = "are not numbers, which are written as 12, -3.5 or 1e6"
@@ -554,10 +555,11 @@ def _seen_columns(data: Any, asked: CheckArguments, names: Sequence[str], **open
     if not names:
         return ()
     labels = {} if (files := _files(data, asked.text)) is None else value_labels(files)
-    loaded = _loaded(data, files, asked.text, names, **opening)
+    columns = [asked.domain[name] if name in asked.domain else Column(name=name) for name in names]
+    columns = [column.read_as(asked.values) for column in columns]
+    loaded = _loaded(data, files, asked.text, columns, **opening)
     opening = opening if loaded is data else {}
-    for name in names:
-        column = (asked.domain[name] if name in asked.domain else Column(name=name)).read_as(asked.values)
+    for name, column in zip(names, columns, strict=True):
         with headers_in_errors():
             try:
                 source = open_source(loaded, columns=[name], text=asked.text if loaded is data else None, **opening)
@@ -574,15 +576,16 @@ def _files(data: object, text: TextFormat | None) -> Files | None:
     return find_files(data, text) if isinstance(data, str | os.PathLike) else None
 
 
-def _loaded(data: Any, files: Files | None, text: TextFormat | None, names: Sequence[str], **opening: Any) -> Any:  # noqa: ANN401
+def _loaded(data: Any, files: Files | None, text: TextFormat | None, columns: Sequence[Column], **opening: Any) -> Any:  # noqa: ANN401
     """Return files as an Arrow table, which would be read once for each column otherwise; large ones as they are."""
     if files is None or files.format == "parquet" or opening["engine"] == "spark":
         return data
     size = sum(os.path.getsize(path) * (8 if path.lower().endswith((".gz", ".zst")) else 1) for path in files.paths)
     if size > _MOST_LOADED:
         return data
+    names = [column.name for column in columns]
     with open_source(data, columns=names, text=text, **opening) as source:
-        query = CountQuery(marginals=(Domain([Column(name=name, levels=(_OTHER * 2,)) for name in names]),))
+        query = CountQuery(marginals=(Domain([_probe(column, levels=(_OTHER * 2,)) for column in columns]),))
         table = hide_errors(source.name, lambda: collect(source.engine.frame(query)))
     return table.select([safe_name(name) for name in names]).rename_columns(list(names))
 
@@ -668,8 +671,8 @@ def check_table(
     (1, (('No', 1),), ('sometimes',))
     """
     CheckArguments(by, **given)  # raises if one is unknown or wrong, before the source is opened
-    epsilon = given.pop("epsilon", 1.0)
     # All is checked before a file is opened.
+    goal = as_goal(None, given.pop("epsilon", 1.0), given.pop("delta", None))
     asked = CheckArguments(by, domain, **given)
     opening = {name: given.pop(name, None) for name in ("engine", "temp_dir")}
     target, text = given.pop("draft_domain", None), asked.text
@@ -704,7 +707,6 @@ def check_table(
             seen=seen,
         )
     request = _request_of(by, domain, given)
-    epsilon = _validate.positive(epsilon=epsilon)
     declared = {column.name: column for marginal in request.domains for column in marginal}
     with headers_in_errors(), open_source(data, **request.reading, **opening) as source:
         # With the values that statistics are of, so that columns that have no numbers are refused.
@@ -715,8 +717,12 @@ def check_table(
         ranges = tuple(found for name in asked_of for found in _ranges(source, request, request.column(name)))
         rows = columns[0].rows if columns else ranges[0].rows
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains if len(marginal))
-        units = None if request.unit is None else _units(source, request.unit, request, marginals, rows, epsilon)
-    unreadable = _unreadable(columns, ranges, {name for name, column in declared.items() if column.dated})
+        units = None if request.unit is None else _units(source, request.unit, request, marginals, rows, goal)
+    unreadable = list(_unreadable(columns, ranges, {name for name, column in declared.items() if column.dated}))
+    if not seen:
+        # How they seem to be written.
+        looked_at = [name for name, _ in unreadable if name in names]
+        alarms = [*_undeclared(_seen_columns(data, asked, looked_at, **opening)), *alarms]
     is_too_large = request.regime == "declared" and request.numbered_cells > MOST_IN_MEMORY
     return TableCheck(
         rows=rows,
@@ -726,7 +732,7 @@ def check_table(
         units=units,
         ranges=ranges,
         text=text_check(data, request.text),
-        alarms=tuple(dict.fromkeys([*unreadable, *alarms])),
+        alarms=tuple(dict.fromkeys([*(alarm for _, alarm in unreadable), *alarms])),
         seen=seen,
     )
 
@@ -736,7 +742,8 @@ def _request_of(by: Any, domain: Any, given: Mapping[str, Any]) -> TableRequest:
     given = {**given, "goal": ApproxDP(1.0, 1e-9)}
     if (given.get("unit"), given.get("unit_is_row")) == (ROW, None):
         given |= {"unit": None, "unit_is_row": True}
-    given["max_cells"] = None if given.get("unit") is None else 1
+    if given.get("unit") is not None:
+        given["max_cells"] = given.get("max_cells") or 1
     try:
         return TableRequest(by=by, domain=domain, **given)
     except ArgumentError as refused:
@@ -746,8 +753,10 @@ def _request_of(by: Any, domain: Any, given: Mapping[str, Any]) -> TableRequest:
         return TableRequest(by=by, domain=domain, **given, false_cells=1.0)
 
 
-def _unreadable(columns: Sequence[ColumnCheck], ranges: Sequence[RangeCheck], dated: set[str]) -> Iterator[str]:
-    """Yield the alarms of columns of which nearly nothing would be counted."""
+def _unreadable(
+    columns: Sequence[ColumnCheck], ranges: Sequence[RangeCheck], dated: set[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the columns of which nearly nothing would be counted, with their alarms."""
     for column in columns:
         unread = column.unmatched if column.declared != "open" else 0
         unparsable = _TIMES if column.name in dated else _NUMBERS
@@ -862,8 +871,8 @@ def _probe(column: Column, **declared: Any) -> Column:  # noqa: ANN401 - levels 
 
 
 def _open(column: Column) -> Column:
-    """Return a column whose levels are not declared, with the nulls of another one."""
-    return Column(name=column.name, null_values=column.text.null_values)
+    """Return a column whose levels are not declared, whose text is read as that of another."""
+    return Column(name=column.name, **column.text.declared)
 
 
 def _by_code(source: TableSource, *columns: Column) -> NDArray[np.int64]:
@@ -915,7 +924,12 @@ def _marginal(source: TableSource, marginal: Domain) -> MarginalCheck:
 
 
 def _units(
-    source: TableSource, unit: str, request: TableRequest, marginals: Sequence[MarginalCheck], rows: int, epsilon: float
+    source: TableSource,
+    unit: str,
+    request: TableRequest,
+    marginals: Sequence[MarginalCheck],
+    rows: int,
+    goal: Guarantee,
 ) -> UnitCheck:
     """Return how many cells units are in, table by table, and what each `max_cells` leaves and costs."""
     column = _open(request.column(unit))
@@ -923,7 +937,11 @@ def _units(
     found = []
     # Without columns all rows are one cell.
     filled = [checked.filled for checked in marginals] or [1]
-    for marginal, cells_filled in zip(request.domains, filled, strict=True):
+    if not goal.delta:
+        # The order of pure DP; keys that are not public need a delta.
+        request = evolve(request, order=1.0 if request.order == AUTO else request.order)
+        goal = goal if request.cells is not None else ApproxDP(goal.epsilon, request.goal.delta)
+    for marginal, size, cells_filled in zip(request.domains, request.sizes, filled, strict=True):
         pairs = Domain([column, *marginal], impossible=marginal.impossible)
         table = _aggregated(source, pairs, lambda found: _sizes(_sizes(found, "t0", "cells"), "cells", "units"))
         cells, units = (np.array(table[name].to_pylist(), dtype=np.int64) for name in ("cells", "units"))
@@ -932,20 +950,14 @@ def _units(
         rows_of = _aggregated(source, pairs, lambda found: _sizes(found, "count", "pairs"))
         most, number = (np.array(rows_of[name].to_pylist(), dtype=np.int64) for name in ("count", "pairs"))
         total, largest, choices = int((cells * units).sum()), int(cells.max()), []
-        # 1, 2, 3, 5, 10, 20, 30, 50, ... up to the first that leaves out nothing.
+        # 1, 2, 3, 5, 10, 20, 30, 50, ... up to the first that leaves out nothing, or all cells.
         limits = [digit * 10**power for power in range(len(str(largest)) + 1) for digit in (1, 2, 3, 5)]
-        for limit in limits[: bisect_left(limits, largest) + 1]:
+        limits = limits[: bisect_left(limits, largest) + 1] if request.total is None else [1]
+        for limit in dict.fromkeys(limit if size is None else min(limit, size) for limit in limits):
             kept = int((np.minimum(cells, limit) * units).sum())
-            # Two units move where one is replaced.
-            both = limit if request.neighbours == "add-remove" else 2 * limit
-            moving = sum(both if size is None else min(both, size) for size in request.sizes)
-            if request.statistics:
-                goal = PureDP(epsilon) if request.cells is not None else ApproxDP(epsilon, request.goal.delta)
-                limited = evolve(request, goal=goal, max_cells=limit)
-                half_width = plan_request(limited).half_width
-            else:
-                noise = Mechanism(table_noise(PureDP(epsilon), Sensitivity.histogram(max_cells=moving), LAPLACE))
-                half_width = int(noise.law.half_width(LEVEL))
+            # Where none are cut, they are not counted either.
+            share = request.count_cut if any(size is None or size > limit for size in request.sizes) else None
+            half_width = plan_request(evolve(request, goal=goal, max_cells=limit, count_cut=share)).half_width
             choices.append(
                 {
                     "max_cells": limit,
@@ -965,7 +977,8 @@ def _units(
                 "row_quantiles": quantiles(most, number),
             }
         )
-    return UnitCheck(column=unit, units=whole.filled, null_rows=rows - whole.rows, tables=tuple(found), epsilon=epsilon)
+    noise = {"epsilon": goal.epsilon, "delta": goal.delta}
+    return UnitCheck(column=unit, units=whole.filled, null_rows=rows - whole.rows, tables=tuple(found), **noise)
 
 
 def _sizes(found: Frame, key: str, name: str) -> Frame:

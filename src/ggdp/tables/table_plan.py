@@ -22,6 +22,7 @@ from ggdp import _validate
 from ggdp._files import read_json
 from ggdp._records import options, takes, takes_data
 from ggdp._rounding import rounded_text, rounded_up_text
+from ggdp.accounting.composition import unit_of
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, Message, PrivacyWarning
 from ggdp.ledger.charging import ChargeRequest, PendingCharge, charged_before
 from ggdp.noise.entropy import checked_source, takes_rng
@@ -191,8 +192,8 @@ class TablePlan:
 
     @property
     def protected_unit(self) -> str:
-        """The column of the units that are protected, or "row"."""
-        return self.request.unit or "row"
+        """The column of the units that are protected, or "row"; "column row" for a column of that name."""
+        return unit_of(self.request.unit)
 
     @cached_property
     def half_width(self) -> int:

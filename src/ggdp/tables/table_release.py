@@ -373,7 +373,7 @@ class TableRelease(ArrowViews):
 
     @property
     def protected_unit(self) -> str:
-        """The column of the units that are protected, or "row"."""
+        """The column of the units that are protected, or "row"; "column row" for a column of that name."""
         return self.plan.protected_unit
 
     @property
