@@ -77,9 +77,9 @@ i-subset of {1, ..., a}; the sizes of the others, at least 0, are the gaps less 
 c + n - i}. All subsets are exactly uniform.
 
 Moments and tails are sums of q^(a + c) times polynomials of degree at most D + 2 in a and in c. Up to `_MOST_GAUSS`
-coordinates a Gauss rule for the weights q^a on the integers (Meixner polynomials) is exact but for rounding. For more,
-the weights are so far from the edges, and so smooth, that steps of less than a standard deviation lose nothing that
-floats have (some e^(-2 (1.2 pi)^2)). They are floats, without enclosures.
+coordinates, or where a radius may be 0, a Gauss rule for the weights q^a on the integers (Meixner polynomials) is exact
+but for rounding. For more the weights are so smooth that steps of less than a standard deviation lose next to nothing
+(some e^(-2 (1.2 pi)^2)). They are floats, without enclosures.
 
 Timing. No time depends on a true value: none is known here.
 
@@ -335,7 +335,7 @@ class MinkowskiNoise:
             c, d, base = _nodes_of_total(groups, scale, k)
             return 2.0 * float(np.exp(base + _log_counts(kind, groups, c + d + k, c) - self._moments[0]).sum())
         a, c, base = _nodes(kind, groups, scale)
-        if sum(groups) <= _MOST_GAUSS:
+        if _by_gauss(kind, groups, scale):
             # The rule is for sums over a - k.
             a, c, base = a + k, c if kind == "added" else a + k, base - k / scale
         a, c, base = (x[a >= k] for x in (a, c, base))
@@ -406,14 +406,14 @@ class _Radii:
         # Weights by a larger scale are upper bounds, and those of all but 0 are nothing for floats then.
         scale = self.scale = max(scale, _LEAST)
         self.error = 2.0**-46 * (64 + sum(groups)) ** 2
-        mode, spread = _centre(kind, groups, scale)
+        mode, spread, apart = _centre(kind, groups, scale)
         self.top = float(_log_weights(kind, groups, scale, mode, mode))
         far = math.ceil(4.0 * scale * sum(groups)) + 1
         while self._log_tail(far) - self.top > -math.log(2.0) * (_TAIL_BITS + bits + 1):
             far *= 2
         if far > FARTHEST:
             raise ArgumentError("scale", scale, _TOO_WIDE)
-        self.lines = _lines(mode, spread, far)
+        self.lines = _lines(mode, spread, far, apart=apart)
         self.widths = np.diff(self.lines)
         starts, ends = self.lines[:-1].astype(float), self.lines[1:] - 1.0
         # Between two lines log N lies below its chord in log(a + slack), and that below its tangent at the last place.
@@ -497,8 +497,12 @@ def _log_weights(kind: str, groups: tuple[int, ...], scale: float, a: Floats | f
 
 
 @lru_cache(maxsize=64)
-def _centre(kind: str, groups: tuple[int, ...], scale: float) -> tuple[float, float]:
-    """Return about the likeliest radius a (= c), a whole number, and the standard deviation of a given c."""
+def _centre(kind: str, groups: tuple[int, ...], scale: float) -> tuple[float, float, bool]:
+    """Return about the likeliest radius a (= c), a whole number, the standard deviation of a given c, and more.
+
+    The last says whether both radii are far from 0 for certain. If nearly all groups have one coordinate, whose number
+    of places depends on a + c alone, either may be near 0.
+    """
     # log N rises by at most D/(a + 1/2) on the diagonal, so there is no mode beyond b D.
     end = scale * sum(groups) + 1.0
     low, high = 0.0, end
@@ -507,22 +511,25 @@ def _centre(kind: str, groups: tuple[int, ...], scale: float) -> tuple[float, fl
         best = int(np.argmax(_log_weights(kind, groups, scale, places, places)))
         low, high = places[max(best - 1, 0)], places[min(best + 1, 64)]
     mode = float(round(places[best]))
-    usual = scale * math.sqrt(sum(groups) + 2.0) * (0.8 if kind == "added" else 1.0)
-    step = max(1.0, float(round(usual / 2.0)))
-    if mode < step:
-        return mode, usual
-    a = mode + step * np.array([-1.0, 0.0, 1.0])
-    below, at, above = _log_weights(kind, groups, scale, a, np.full(3, mode) if kind == "added" else a)
-    return mode, min(usual, step / math.sqrt(max(2.0 * at - below - above, 1e-9)))
+    spread = scale * math.sqrt(sum(groups) + 2.0) * (0.8 if kind == "added" else 1.0)
+    step = max(1.0, float(round(spread / 2.0)))
+    if mode >= step:
+        a = mode + step * np.array([-1.0, 0.0, 1.0])
+        below, at, above = _log_weights(kind, groups, scale, a, np.full(3, mode) if kind == "added" else a)
+        spread = min(spread, step / math.sqrt(max(2.0 * at - below - above, 1e-9)))
+    if kind != "added":
+        return mode, spread, mode > 9.0 * spread
+    ends = _log_counts(kind, groups, mode * np.array([1.0, 2.0]), mode * np.array([1.0, 0.0]))
+    return mode, spread, bool(ends[1] < ends[0] - 30.0)
 
 
-def _lines(mode: float, spread: float, far: int) -> Integers:
-    """Return where blocks of radii begin and end: narrow ones about the mode, wider ones from 0 and to `far`."""
+def _lines(mode: float, spread: float, far: int, *, apart: bool) -> Integers:
+    """Return where blocks of radii begin and end: narrow ones where the likely radii are, wider ones elsewhere."""
     step = max(1, int(spread / 3.0))
-    steps = step * np.maximum(1.0, 1.5 ** (np.arange(140.0) - 12.0))
+    narrow = 12.0 if apart else 12.0 + mode // step
+    steps = step * np.maximum(1.0, 1.5 ** (np.arange(narrow + 120.0) - narrow))
     away = np.cumsum(np.minimum(steps, 2.0**60)[: int(np.argmax(np.cumsum(steps) >= far)) + 1]).astype(np.int64)
-    middle = int(mode)
-    inside = [*(middle - away), middle, *(middle + away)]
+    inside = [*(int(mode) - away), int(mode), *(int(mode) + away)]
     return np.array(sorted({0, far, *(int(x) for x in inside if 0 < x < far)}), dtype=np.int64)
 
 
@@ -610,20 +617,31 @@ def _moments(kind: str, groups: tuple[int, ...], scale: float) -> tuple[float, d
     return top + math.log(total), squares
 
 
+def _by_gauss(kind: str, groups: tuple[int, ...], scale: float) -> bool:
+    """Return whether sums over radii are by a Gauss rule, and not by even steps."""
+    _, spread, apart = _centre(kind, groups, scale)
+    return sum(groups) <= _MOST_GAUSS or (spread > 3.0 and not apart)
+
+
+def _even(kind: str, groups: tuple[int, ...], scale: float, parts: float) -> tuple[Floats, float]:
+    """Return radii in even steps, so many to a standard deviation, and the step."""
+    mode, spread, apart = _centre(kind, groups, scale)
+    step = max(1.0, float(int(spread / parts)))
+    reach = 11.0 * spread if apart else mode + 12.0 * spread + 20.0
+    x = mode + step * np.arange(-math.ceil(reach / step), math.ceil(reach / step) + 1)
+    return x[x >= 0.0], step
+
+
 @lru_cache(maxsize=16)
 def _nodes(kind: str, groups: tuple[int, ...], scale: float, *, fine: bool = False) -> tuple[Floats, Floats, Floats]:
     """Return radii a and c, and the logarithms of the weights with which they sum q^(a + c) times a polynomial.
 
     Fine ones are even and close, for sums of what is not smooth.
     """
-    dims = sum(groups)
-    if dims <= _MOST_GAUSS and not fine:
-        x, logs = _gauss(scale, (dims + 4) // 2)
+    if _by_gauss(kind, groups, scale) and not fine:
+        x, logs = _gauss(scale, (sum(groups) + 4) // 2)
     else:
-        mode, spread = _centre(kind, groups, scale)
-        step = max(1.0, float(int(spread / (8.0 if fine else 1.2))))
-        x = mode + step * np.arange(-math.ceil(11.0 * spread / step), math.ceil(11.0 * spread / step) + 1)
-        x = x[x >= 0.0]
+        x, step = _even(kind, groups, scale, 8.0 if fine else 1.2)
         logs = math.log(step) - x / scale
     if kind != "added":
         return x, x, logs
@@ -633,26 +651,23 @@ def _nodes(kind: str, groups: tuple[int, ...], scale: float, *, fine: bool = Fal
 
 def _nodes_of_total(groups: tuple[int, ...], scale: float, k: float) -> tuple[Floats, Floats, Floats]:
     """Return radii c, excesses d of a over c + k, and the logarithms of their weights, for sums over u >= k."""
-    dims = sum(groups)
-    if dims <= _MOST_GAUSS:
-        (c, first), (d, second) = (_gauss(width, (dims + 4) // 2) for width in (scale / 2.0, scale))
-        both = np.add.outer(first, second - k / scale)
+    if _by_gauss("added", groups, scale):
+        (c, first), (d, second) = (_gauss(width, (sum(groups) + 4) // 2) for width in (scale / 2.0, scale))
+        c, d = np.meshgrid(c, d, indexing="ij")
+        return c.ravel(), d.ravel(), np.add.outer(first, second - k / scale).ravel()
+    mode, spread, _ = _centre("added", groups, scale)
+    # Given u the middle of both radii has a narrower law; the excess has half of a bell, about twice as wide.
+    middle, step = _even("added", groups, scale, 2.0)
+    if spread > 16.0:
+        d, logs = _gauss(spread, 48)
+        logs = logs + d / spread
     else:
-        mode, spread = _centre("added", groups, scale)
-        step = max(1.0, float(int(spread / 1.2)))
-        c = mode + step * np.arange(-math.ceil(11.0 * spread / step), math.ceil(11.0 * spread / step) + 1)
-        if spread > 16.0:
-            d, second = _gauss(spread / 2.0, 48)
-            second = second + d / (spread / 2.0)
-        else:
-            d = np.arange(math.ceil(12.0 * spread) + 60.0)
-            second = np.zeros_like(d)
-        half = np.floor((d + k) / 2.0)
-        c = c[:, None] - half
-        both = np.where(c >= 0.0, math.log(step) + second - (2.0 * c + d + k) / scale, -np.inf)
-        return np.maximum(c, 0.0).ravel(), np.broadcast_to(d, c.shape).ravel(), both.ravel()
-    c, d = np.meshgrid(c, d, indexing="ij")
-    return c.ravel(), d.ravel(), both.ravel()
+        d = np.arange(math.ceil(2.0 * mode if spread <= 3.0 else 0.0) + math.ceil(12.0 * spread) + 60.0)
+        logs = np.zeros_like(d)
+    half = (d + k) / 2.0
+    c = middle[:, None] - (half if step > 1.0 else np.floor(half))
+    logs = np.where(c >= 0.0, math.log(step) + logs - (2.0 * c + d + k) / scale, -np.inf)
+    return np.maximum(c, 0.0).ravel(), np.broadcast_to(d, c.shape).ravel(), logs.ravel()
 
 
 @lru_cache(maxsize=64)
@@ -664,7 +679,7 @@ def _gauss(scale: float, count: int) -> tuple[Floats, Floats]:
     x = np.linalg.eigvalsh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
     # Weights are 1 / sum p_k(x)^2 over the orthonormal polynomials p_k.
     before, now = np.zeros_like(x), np.full_like(x, math.sqrt(p))
-    squares, turn = now**2, x * (1.0 + math.sqrt(q)) / (1.0 - math.sqrt(q))
+    squares, turn, logs = now**2, x * (1.0 + math.sqrt(q)) / (1.0 - math.sqrt(q)), np.zeros_like(x)
     with np.errstate(all="ignore"):
         for j in range(count - 1):
             last = beside[j - 1] * before if j else 0.0
@@ -672,5 +687,9 @@ def _gauss(scale: float, count: int) -> tuple[Floats, Floats]:
             # Past its turning point p_k(x) falls, but for the error of the recurrence.
             now[(j > turn) & ~(np.abs(now) < np.abs(before))] = 0.0
             squares += now**2
-        logs = -np.log(squares)
+            large = np.abs(now) > 1e100
+            for values, power in ((before, 100), (now, 100), (squares, 200)):
+                values[large] *= 10.0**-power
+            logs[large] -= 200.0 * math.log(10.0)
+        logs -= np.log(squares)
     return x, np.where(np.isfinite(logs), logs, -np.inf)
