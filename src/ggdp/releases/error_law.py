@@ -736,11 +736,12 @@ class VectorErrorLaw:
     def _of_values(self, each: ArrayLike) -> NDArray[Any]:
         """Return what is known of each group, or of a coordinate of size 1, for each value; rounded up."""
         norm = self.norm
+        found: NDArray[Any]
         if norm.kind == "lp":
             found = np.nextafter(np.broadcast_to(each, norm.groups) * np.array(norm.sizes or 1.0), math.inf)
         else:
             found = np.repeat(np.broadcast_to(each, len(norm.groups)), norm.cells)
-        return found if self.places is None else found[list(self.places)]
+        return found if self.places is None else np.asarray(found[list(self.places)])
 
 
 def checked_level(level: object) -> float:
