@@ -256,13 +256,20 @@ def test_the_text_of_a_draft_is_read_as_the_request_declares_it(visits, tmp_path
     assert '[columns."cost"]' in (tmp_path / "d.toml").read_text()
 
 
-@pytest.mark.parametrize("name", ["id", "ID", "patient", "personId", "person_id", "idNum", "user1", "Household", "pid"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("id", "ID", "patient", "personId", "person_id", "idNum", "user1", "Household", "pid"),
+        *("patnr", "PERSNR", "userid", "hhid", "patient_code", "nhs_number", "caseNo", "Personennummer"),
+    ],
+)
 def test_names_of_identifiers_are_recognized(name):
     assert identifies(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["personSearch", "household_income", "pid7na", "idea", "paid", "grid", "number", "race"]
+    "name",
+    ["personSearch", "household_income", "pid7na", "idea", "paid", "grid", "number", "race", "covid", "caseload"],
 )
 def test_other_names_are_no_identifiers(name):
     assert not identifies(name)

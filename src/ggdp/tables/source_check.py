@@ -349,8 +349,10 @@ _NUMBERS = "are not numbers, which are written as 12, -3.5 or 1e6"
 _TIMES = "are not dates or times, which are written as 2024-01-31 or 2024-01-31T12:30"
 # Words in names of columns that identify people; some do so only at the end of a name.
 _IDENTIFIERS = re.compile(
-    "(^|_)(id|ids|pid|uid|mrn|ssn)[0-9]*(_|$)|(^|_)(nr|patient|person|subject|individual|participant|respondent|"
-    "household|customer|client|user|member|student|pupil|employee|worker)s?[0-9]*$|people$"
+    "(^|_)(id|ids|pid|uid|mrn|ssn|pnr)[0-9]*(_|$)|(^|_)(nr|patient|person|subject|individual|participant|respondent|"
+    "household|customer|client|user|member|student|pupil|employee|worker)s?[0-9]*$|people$|"
+    "(^|_)(patient|pat|persone?n?|pers|subject|subj|participant|respondent|resp|household|hh|customer|cust|client|user|"
+    "member|student|pupil|employee|emp|worker|case|fall|study|record|insured|nhs)_?(id|nr|no|num|number|nummer|code)$"
 )
 
 
