@@ -61,7 +61,10 @@ def test_misspelled_levels_are_named_first(visits, capsys):
     assert found.alarms == ()
 
 
-def test_a_column_without_values_is_named():
+def test_a_column_without_values_is_named(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("a\n", encoding="utf-8")
+    assert run(["check", str(tmp_path / "a.csv"), "--by", "a", "--levels", "a=x"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].endswith("and the right column?")
     empty = pa.table({"ward": pa.nulls(9, pa.string())})
     (alarm,) = ggdp.check_table(empty, "ward", {"ward": ["a"]}).alarms
     assert "'ward' has no values at all" in alarm
@@ -79,8 +82,10 @@ def test_a_mask_shows_no_letter_and_no_digit():
 def test_encodings_that_fit_are_named(tmp_path, text, fitting):
     path = tmp_path / "wards.csv"
     path.write_bytes(text.encode("cp1252"))
-    advice = ggdp.check_table(path, "ward", {"ward": ["Köln"]}).text.advice
-    assert advice[0].endswith(f"declare the encoding of the file: {fitting}")
+    found = ggdp.check_table(path, "ward", {"ward": ["Köln"]})
+    assert found.text.advice[0].endswith(f"declare the encoding of the file: {fitting}")
+    # Not only among the advice on the file, which stands last.
+    assert f"in 1 of 1 rows {found.text.advice[0]}" in found.alarms
 
 
 def test_twenty_five_rows_a_patient_do_not_pass_without_a_word(visits, capsys):

@@ -166,7 +166,7 @@ def check(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy = N
         return
     say(NOTICE)
     for alarm in found.alarms:
-        say(f"WARNING: {alarm}.")
+        say(f"WARNING: {alarm}{'' if alarm.endswith('?') else '.'}")
     if given["draft_domain"] is not None:
         say(f"Written: {given['draft_domain']}, a draft that is NOT PRIVATE: correct it by the code book.")
     if found.seen:

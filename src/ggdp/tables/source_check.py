@@ -697,6 +697,9 @@ def check_table(
         alarms.append(
             f"the first line is one field that contains {mark!r}: if it is the delimiter, pass --delimiter {mark!r}"
         )
+    records = text_check(data, text)
+    if records is not None and records.invalid:
+        alarms.insert(0, f"in {records.invalid:,} of {records.records:,} rows {records.advice[0]}")
     if asks_nothing:
         return TableCheck(
             rows=max((column.rows for column in seen), default=0),
@@ -704,7 +707,7 @@ def check_table(
             columns=(),
             marginals=(),
             units=None,
-            text=text_check(data, text),
+            text=records,
             alarms=tuple(alarms),
             seen=seen,
         )
@@ -733,7 +736,7 @@ def check_table(
         marginals=marginals,
         units=units,
         ranges=ranges,
-        text=text_check(data, request.text),
+        text=records,
         alarms=tuple(dict.fromkeys([*(alarm for _, alarm in unreadable), *alarms])),
         seen=seen,
     )
