@@ -15,7 +15,7 @@ import ggdp
 from ggdp.cli.app import run
 from ggdp.errors import ArgumentError, MissingExtraError
 from ggdp.sources import text_files
-from ggdp.tables.source_check import identifies, mask
+from ggdp.tables.source_check import draft_of, identifies, mask
 
 GOAL = ggdp.PureDP(1.0)
 VISITS = "patient,cost,day,ward\n" + "".join(f'P{n // 25:03},"{n}.234,50",0{n % 9 + 1}.02.2024,a\n' for n in range(500))
@@ -43,7 +43,7 @@ def test_a_decimal_comma_is_named_first_beside_the_forms_that_can_be_read(visits
     said = capsys.readouterr().out.splitlines()
     assert said[1] == f"WARNING: {alarm}."
     # And what to type.
-    assert said[2].startswith("WARNING: declare --decimal , --thousands . if these columns hold numbers")
+    assert said[2].startswith("WARNING: declare --decimal , --thousands . for numbers, as it seems, in 'cost'")
 
 
 def test_dates_in_another_order_are_shown_without_a_value(visits, capsys):
@@ -238,7 +238,7 @@ def test_what_the_values_seem_to_be_is_told_with_the_flags_that_read_them(values
     is_missing = flags.startswith("--null-values")
     assert column.reads_as == (reads_as if is_missing else f"{reads_as}, if so declared")
     (alarm,) = ggdp.check_table(data).alarms
-    assert alarm.startswith(f"declare {flags} if ")
+    assert alarm.startswith(f"declare {flags} for ")
     # So declared, there is nothing left to say, and the draft is the same without the declaration.
     given = {flag.removeprefix("--").replace("-", "_"): value for flag, value in pairs(flags)}
     again = ggdp.check_table(data, **given)
@@ -246,6 +246,40 @@ def test_what_the_values_seem_to_be_is_told_with_the_flags_that_read_them(values
     assert {key: column.draft[key] for key in again.seen[0].draft} == again.seen[0].draft
     domain = ggdp.Domain({"x": column.draft})
     assert domain["x"].text.declared == {key: [one] if key == "null_values" else one for key, one in given.items()}
+
+
+@pytest.mark.parametrize(
+    ("values", "ways"),
+    [
+        (["1,234", "12,500", "999"], ["--thousands ,", "--decimal ,"]),
+        (["1.234", "12.500", "999"], ["--decimal .", "--decimal , --thousands ."]),
+        (["01/02/2024", "03/04/2024"], ["--date-format %d/%m/%Y", "--date-format %m/%d/%Y"]),
+        (["01/02/2024 1:30", "3/4/2024 23:59"], [f"--date-format '%{a}/%{b}/%Y %H:%M'" for a, b in ("dm", "md")]),
+    ],
+)
+def test_what_can_be_read_in_two_ways_is_not_guessed(values, ways):
+    """A thousand is no 1.234, and no row can say which is meant."""
+    data = pa.table({"x": values * 40})
+    held = "dates" if "/" in values[0] else "numbers"
+    found = ggdp.check_table(data)
+    assert found.alarms == (
+        f"declare {ways[0]} or {ways[1]} for {held} that can be read in two ways, as it seems, in 'x'",
+    )
+    assert "readable in two ways" in draft_of(found.seen)
+    for way in ways:
+        given = {flag.removeprefix("--").replace("-", "_"): value for flag, value in pairs(way)}
+        assert ggdp.check_table(data, **given).alarms == ()
+    assert ggdp.check_table(pa.table({"x": [*values, "1,2345", "1.2345", "13/02/2024 1:30"] * 40})).alarms == ()
+
+
+def test_words_for_missing_values_are_named_together_with_those_that_are_declared():
+    data = pa.table({"x": ["1", "2", "NA"] * 40, "y": ["a", "b", "."] * 40})
+    (alarm,) = ggdp.check_table(data).alarms
+    assert alarm == "declare --null-values NA,. for missing values, as it seems, in 'x', 'y'"
+    (again,) = (found := ggdp.check_table(data, null_values=["NA"])).alarms
+    assert again == "declare --null-values NA,. for missing values, as it seems, in 'y'"
+    # What a column declares takes the place of what is declared for all.
+    assert found.seen[1].draft["null_values"] == ["NA", "."]
 
 
 def pairs(flags):

@@ -169,6 +169,7 @@ class SeenColumn:
     forms: tuple[tuple[str, int], ...] = ()  # the most frequent forms of its values, with their rows (`mask`)
     labels: tuple[tuple[Any, str], ...] = ()  # the value labels that a Stata or SPSS file has for it
     written: dict[str, Any]  # how its values seem to be written, where that must be declared (`TextValues`)
+    or_else: dict[str, Any]  # another way in which they may be written as well, with other numbers or dates
     draft: dict[str, Any]  # what a draft of a domain declares of it; nothing of identifiers and free text
 
 
@@ -401,19 +402,26 @@ def _other_delimiter(files: Files | None) -> str | None:
 
 def _undeclared(found: Sequence[SeenColumn]) -> Iterator[str]:
     """Yield an alarm for each way of writing that values seem to have and that is not declared."""
-    ways: dict[tuple[str, str], list[str]] = {}
+    ways: dict[str, list[str]] = {}
+    nulls = dict.fromkeys(word for column in found for word in column.written.get("null_values", ()))
     for column in found:
         marks = dict(column.written)
-        for word in marks.pop("null_values", ()):
-            way = f"--null-values {shlex.quote(word)}", f"{word!r} stands for missing values in these columns"
-            ways.setdefault(way, []).append(column.name)
-        flags = " ".join(f"--{key.replace('_', '-')} {shlex.quote(value)}" for key, value in marks.items())
-        if flags:
-            held = f"these columns hold {'dates' if 'date_format' in marks else 'numbers'}"
-            ways.setdefault((flags, held), []).append(column.name)
-    for (flags, held), names in ways.items():
+        held = "dates" if "date_format" in marks else "numbers"
+        if marks.pop("null_values", ()):
+            flags = f"--null-values {shlex.quote(','.join(nulls))}"
+            ways.setdefault(f"declare {flags} for missing values", []).append(column.name)
+        if column.or_else:
+            both = f"{_flags(marks or {'decimal': '.'})} or {_flags(column.or_else)}"
+            ways.setdefault(f"declare {both} for {held} that can be read in two ways", []).append(column.name)
+        elif marks:
+            ways.setdefault(f"declare {_flags(marks)} for {held}", []).append(column.name)
+    for said, names in ways.items():
         more = f" and {len(names) - _FEW:,} more" if len(names) > _FEW else ""
-        yield f"declare {flags} if {held}, as it seems: {', '.join(map(repr, names[:_FEW]))}{more}"
+        yield f"{said}, as it seems, in {', '.join(map(repr, names[:_FEW]))}{more}"
+
+
+def _flags(written: Mapping[str, str]) -> str:
+    return " ".join(f"--{key.replace('_', '-')} {shlex.quote(value)}" for key, value in written.items())
 
 
 _DIGITS = dict.fromkeys(map(ord, "23456789"), "1")
@@ -430,11 +438,17 @@ _NEARLY_ALL = 0.95
 _WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", ".", "-", "?")
 _WAYS: tuple[dict[str, Any], ...] = (
     {},
+    {"thousands": ","},
     {"decimal": ","},
     {"decimal": ",", "thousands": "."},
-    {"thousands": ","},
     *({"date_format": way} for way in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%d.%m.%y")),
     *({"date_format": f"{way} %H:%M"} for way in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")),
+)
+# Of two ways that read the same texts, the likelier one first: a mark before three digits, and days up to 12.
+_EITHER: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+    ({}, {"decimal": ",", "thousands": "."}),
+    ({"thousands": ","}, {"decimal": ","}),
+    *(({"date_format": f"%d/%m/%Y{time}"}, {"date_format": f"%m/%d/%Y{time}"}) for time in ("", " %H:%M")),
 )
 # A column of more is no list of levels, nor of many numbers; of more values not every one is tried.
 _MOST_LEVELS, _MOST_TRIED = 30, 1000
@@ -481,6 +495,7 @@ def _see(source: TableSource, column: Column, labels: Mapping[Any, str]) -> Seen
     is_declared = True
     reads_as, distinct = "times" if kind == "datetime" else "numbers", None
     fits: list[str] = []
+    or_else: dict[str, Any] = {}
     if is_listed:
         table = _aggregated(source, Domain([_open(column)]), lambda found: found)
         # But what is no text, in an encoding that is not the right one.
@@ -503,10 +518,15 @@ def _see(source: TableSource, column: Column, labels: Mapping[Any, str]) -> Seen
                 (most, reads_as, fits), written = read, dict(way)
             if most == forms.total():
                 break
-        is_declared, column = not written, column.read_as(TextValues(**written))
+        for way, other in _EITHER if kind == "text" and reads_as in ("numbers", "dates", "times") else ():
+            if way == written and not other.keys() & said and ("date_format" in other) == (reads_as != "numbers"):
+                again = _read_as(known, forms, TextValues(**other).over(column.text))
+                or_else = other if again[:2] == (most, reads_as) else {}
+        is_declared, declared_nulls = not written, column.text.nulls
+        column = column.read_as(TextValues(**written))
         if words:
             nulls, others = nulls + sum(words.values()), others - sum(words.values())
-            written["null_values"] = list(words)
+            written["null_values"] = [*declared_nulls, *words]
     draft: dict[str, Any] = {}
     codes = sorted({*labels, *map(int, fits)}) if labels and reads_as == "integers" else sorted(labels)
     # Few values that many rows have are codes, whatever the name.
@@ -547,6 +567,7 @@ def _see(source: TableSource, column: Column, labels: Mapping[Any, str]) -> Seen
         forms=_forms(values.items()),
         labels=tuple(labels.items()),
         written=written,
+        or_else=or_else,
         draft=draft | (written if draft else {}),
     )
 
@@ -617,7 +638,7 @@ def draft_of(seen: Sequence[SeenColumn]) -> str:
     for column in seen:
         share = f"{column.nulls / column.rows:.0%} missing" if column.rows else "no rows"
         number = "" if column.distinct is None else f", {column.distinct:,} different"
-        said = f"# {column.reads_as}{number}, {share}"
+        said = f"# {column.reads_as}{number}, {share}" + (", readable in two ways" if column.or_else else "")
         if column.draft:
             lines = [f"{key} = {_toml(value)}" for key, value in column.draft.items()]
             parts.append("\n".join([f"[columns.{_toml(column.name)}]  {said}", *lines, ""]))
