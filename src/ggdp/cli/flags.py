@@ -122,18 +122,16 @@ def typed_as(flag: Flag) -> Any:  # noqa: ANN401 - what typer makes a flag of
     return typer.Option(flag.typed, metavar=flag.metavar, help=flag.help)
 
 
+_FILES = (
+    "A file (CSV, JSON lines, Parquet, Arrow, Excel, Stata, SPSS or SAS) or a quoted pattern of several ('data/*.csv')"
+)
 Source = Annotated[
     str,
-    typer.Argument(
-        metavar="SOURCE", help="A CSV, Parquet or JSON-lines file, or a quoted pattern of several ('data/*.parquet')."
-    ),
+    typer.Argument(metavar="SOURCE", help=_FILES + "."),
 ]
 SourceOrStudy = Annotated[
     str,
-    typer.Argument(
-        metavar="SOURCE",
-        help="A CSV, Parquet or JSON-lines file, a quoted pattern of several ('data/*.parquet'), or a study.",
-    ),
+    typer.Argument(metavar="SOURCE", help=_FILES + ", or a study."),
 ]
 SourceOfStudy = Annotated[
     str | None, typer.Option("--source", metavar="FILE", help="With a study: what to read in place of its source.")

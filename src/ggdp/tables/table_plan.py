@@ -595,8 +595,9 @@ def release_table(
     Parameters
     ----------
     data : path or frame
-        A CSV, Parquet or JSON-lines file, or a pattern of several (``data/*.parquet``); or a frame: pandas, polars
-        (eager or lazy), pyarrow, a DuckDB relation, an ibis table or a PySpark data frame, counted on its own engine.
+        A file (CSV, JSON lines, Parquet, Arrow, Excel, Stata, SPSS or SAS), or a pattern of several (``data/*.csv``);
+        or a frame: pandas, polars (eager or lazy), pyarrow, a DuckDB relation, an ibis table or a PySpark data frame,
+        counted on its own engine.
     {arguments}
 
     Returns
