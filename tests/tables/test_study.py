@@ -123,7 +123,12 @@ def test_a_study_reads_what_it_writes_and_never_replaces_a_file(here):
         ("max_cells = 2", "", "line 10: unit.column = 'patient': needs unit.max_cells: in how many"),
         ("[0, 10000]", "[5, 1]", "line 19: columns.cost.range = '5:1': the lower end"),
         ('["births", "eyes"]', '["eyes", "eyes"]', "line 15: columns.ward.levels = 'eyes': is declared twice"),
-        ("labels =", "label =", "line 16: columns.ward.label = 'label': is not known; did you mean 'labels'?"),
+        ("labels =", "label =", "line 16: columns.ward.label = ['Births', 'Eyes']: is not known; did you"),
+        (
+            "range = [0, 10000]",
+            "edges = [1, 2]\nlevels = [1]",
+            "line 18: columns.cost = ['edges', 'levels']: must",
+        ),
         ('by = ["ward"]', 'by = ["wrad"]\ncost = 3', "line 24: tables.cost = 3: is not a key of [[tables]]"),
         ('by = ["ward"]', 'by = ["count"]', "line 23: tables.by = 'count': is the name of a published column"),
         ('name = "wards"', 'name = "../wards"', "line 22: tables.name = '../wards': must be the name of a file"),

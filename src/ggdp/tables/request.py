@@ -1251,7 +1251,7 @@ def _places(key: str, value: object, plain: Mapping[str, Any]) -> Iterator[tuple
     for column in columns if isinstance(columns, dict) else ():
         role, _, of = key.partition(" of ")
         if of == repr(column):
-            yield "columns", column, value if role == "domain" and isinstance(value, str) else role
+            yield "columns", column, *([] if role == "domain" else [role])
     key = "tables.name" if key == "name" else key
     kind = key.removeprefix("tables.")
     for place, table in enumerate(tables if isinstance(tables, list) else ()):
