@@ -51,6 +51,13 @@ def test_an_offer_says_what_is_spent_and_left_and_charges_nothing(people: Path, 
     assert "There is no ledger" in str(make_offer(asked(people)).html)
 
 
+def test_a_column_named_row_is_not_charged_with_each_row(people: Path, ledger: str) -> None:
+    table = evolve(TABLE, unit="row", max_cells=1)
+    publish(make_offer(asked(people, ledger)))
+    with pytest.raises(GgdpError, match="protects 'column row' where earlier releases protect 'row'"):
+        make_offer(asked(people, ledger, table))
+
+
 def test_an_offer_reads_no_data(tmp_path: Path) -> None:
     assert make_offer(asked(tmp_path / "is not there.csv")).cost == "epsilon = 0.4"
 
