@@ -48,6 +48,13 @@ def test_a_column_named_row_is_not_added_to_each_row(tmp_path, monkeypatch, caps
     assert document(capsys, "column.manifest.json", "--delta", "0")["unit"] == "column row"
 
 
+def test_noise_that_is_typed_is_for_the_neighbours_that_are_typed(capsys):
+    found = document(capsys, "--noise", "order=1,scale=4,sensitivity=2,neighbours=replace-one", "--delta", "0")
+    assert (found["epsilon"], found["neighbours"]) == (0.5, "replace-one")
+    assert run(["account", "--noise", "order=1,scale=4,neighbours=x"]) == 1
+    assert "--noise = 'order=1,scale=4,neighbours=x': 'x' must be one of" in capsys.readouterr().err
+
+
 def test_the_delta_at_an_epsilon(manifests, capsys):
     found = document(capsys, *manifests, "--epsilon", "0.8")
     assert found["epsilon"] == 0.8
