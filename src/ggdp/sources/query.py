@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ggdp import _validate
-from ggdp.domain.filters import LookedUp, read_columns, reading_of, reads
+from ggdp.domain.filters import LookedUp, argument_of, read_columns, reading_of, reads
 from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
 from ggdp.sources.codes import require_countable
 from ggdp.sources.counting import CELL, COUNT, MarginalQuery, UnitLimits, cells, key_names, keys, step_counts
@@ -145,7 +145,7 @@ class TableSource:
         kinds = self.engine.kinds
         made = dict(self.derived)
         for name, term in self.derived:
-            require_readable(term, kinds, f"expression of {name!r}")
+            require_readable(term, kinds, argument_of(name, term))
         if self.where is not None:
             require_readable(self.where, kinds, "where")
         for column in dict.fromkeys(column for marginal in query.marginals for column in marginal):
@@ -316,7 +316,8 @@ def open_source(
         if refused.argument != "column" or refused.value in columns:
             raise
         # A column that an expression or the filter alone names.
-        argument = f"expression of {read[refused.value]!r}" if refused.value in read else "where"
+        name = read.get(str(refused.value), "")
+        argument = argument_of(name, made[name]) if name else "where"
         raise ArgumentError(argument, refused.value, refused.expected) from None
 
 
