@@ -28,7 +28,7 @@ TABLE = TypedTable(by="ward", levels="ward=births,eyes", epsilon=0.4)
 @pytest.fixture
 def people(tmp_path: Path) -> Path:
     path = tmp_path / "people.csv"
-    path.write_text("ward\n" + "births\n" * 30 + "eyes\n" * 12)
+    path.write_text("ward\n" + "births\n" * 300 + "eyes\n" * 120)
     return path
 
 
