@@ -500,9 +500,17 @@ def named_as_flags(given: Mapping[str, Any], by: str = "--by") -> Iterator[None]
     for column in given.get("median") or ():
         named[column] = f"{named[column]}, --median" if column in named else "--median"
 
+    base, typed = given.get("base"), given.get("typed", ())
+
     def title(argument: str, value: object) -> str:
         if argument == "statistics" and isinstance(value, str) and value in named:
             return named[value]
+        said = options(TableRequest).get(argument, (None, None))[1] if "study" in given else None
+        if said is not None and not any(flag.name in typed for flag in said.flags):
+            kinds = [
+                f"tables.{one.kind}" for one in base.each_statistic if (argument, one.column) == ("statistics", value)
+            ]
+            return f"{given['study']}: {kinds[0] if kinds else said.key or argument}"
         return by if argument == "by" and value not in (given.get("by") or ()) else title_of_flag(argument)
 
     try:
@@ -512,19 +520,17 @@ def named_as_flags(given: Mapping[str, Any], by: str = "--by") -> Iterator[None]
             refused.args = (refused.args[0].in_words_of(mention_flag),)
         raise
     except ArgumentError as refused:
-        raise reworded(refused, given.get("unit"), title, mention_flag) from None
+        raise reworded(refused, title, mention_flag) from None
 
 
 def reworded(
-    refused: ArgumentError, unit: str | None, title: Callable[[str, object], str], mention: Callable[[str, str], str]
+    refused: ArgumentError, title: Callable[[str, object], str], mention: Callable[[str, str], str]
 ) -> GgdpError:
     """Return an error in the words of a door: `title` names its argument, `mention` those in its message."""
     argument, value, expected = refused.argument, refused.value, refused.expected
     if isinstance(expected, Message):
         expected = expected.in_words_of(mention)
-    if argument == "column":
-        # Of the columns that are read all are counted by but the one of units.
-        argument = "by" if unit is None or value != unit else "unit"
+    argument = "by" if argument == "column" else argument
     if argument == "by" and isinstance(value, list | tuple):
         is_nested = any(isinstance(names, list | tuple) for names in value)
         tables = []

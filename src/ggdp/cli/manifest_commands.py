@@ -165,11 +165,13 @@ def _given_noise(text: str) -> tuple[Noise, int]:
         raise ArgumentError("noise", text, "needs an order: order=1 is Laplace, order=2 is Gaussian")
     with shown_as_typed("noise", text):
         times = _validate.integer(times=given.pop("times", 1), at_least=1, at_most=MOST_TIMES)
-        query = Sensitivity.cells(given.pop("cells", 1), given.pop("sensitivity", 1.0))
+        neighbours = given.pop("neighbours", "add-remove")
+        query = Sensitivity.cells(given.pop("cells", 1), given.pop("sensitivity", 1.0), neighbours=neighbours)
         return Noise(**given, sensitivity=query), times
 
 
 _KEYS = {"order": float, "scale": float, "std": float, "sensitivity": float, "cells": int, "support": str, "times": int}
+_KEYS |= {"neighbours": str}
 
 
 def account(
@@ -178,7 +180,7 @@ def account(
         list[str] | None,
         typer.Option(
             metavar="order=P,scale=B",
-            help="Noise that was added elsewhere (order=2,std=5,times=3; also sensitivity, cells, support).",
+            help="Noise added elsewhere (order=2,std=5,times=3; also sensitivity, cells, support, neighbours).",
         ),
     ] = None,
     delta: Annotated[float | None, typer.Option(help="Find epsilon for this delta; by default 1e-6.")] = None,

@@ -80,6 +80,7 @@ def _study_of(
         raise ArgumentError("--like" if is_study is False else "SOURCE", refused.value, refused.expected) from None
     rest: dict[str, Any] = {"ledger": study.ledger, "analyst": study.analyst, "engine": study.engine}
     if is_study:
+        given["study"] = source
         source, rest["out"] = data or study.source or "", None if study.output is None else Path(study.output)
         if not source:
             raise typer.BadParameter("the study has no source; name its data", param_hint="'--source'")

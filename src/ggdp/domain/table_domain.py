@@ -409,7 +409,8 @@ def _column(name: object, declared: Any) -> Column:  # noqa: ANN401 - whatever w
     if unknown:
         near = get_close_matches(unknown[0], _KEYS, n=1)
         meant = f"did you mean {near[0]!r}? " if near else ""
-        raise ArgumentError(f"domain of {name!r}", unknown[0], f"is not known; {meant}known are {', '.join(_KEYS)}")
+        said = f"is not known; {meant}known are {', '.join(_KEYS)}"
+        raise ArgumentError(f"{unknown[0]} of {name!r}", declared[unknown[0]], said)
     if "levels" in declared and "edges" in declared:
         raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have either levels or edges")
     if not {"levels", "edges", "range", "ranges", "expression", "lookup", *KEYS} & set(declared):

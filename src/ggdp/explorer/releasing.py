@@ -136,7 +136,7 @@ def make_offer(asked: Asked, *, progress: Progress = lambda _, __: None) -> Offe
     if asked.ledger is not None:
         from ggdp.ledger import Ledger
 
-        with in_explorer_words(asked.table.unit):
+        with in_explorer_words():
             ledger = Ledger(asked.ledger)
             capped = with_cap(ledger, asked.analyst)
             remaining, head = ledger.remaining(capped), ledger.head.hash
@@ -248,7 +248,7 @@ def balance_in_words(balance: Balance) -> str:
 def read_safely(asked: Asked) -> Iterator[None]:
     """Make errors name the file as its user does, and never quote the data."""
     try:
-        with in_explorer_words(asked.table.unit):
+        with in_explorer_words():
             yield
     except GgdpError as refused:
         raise with_notes(ExplorerError(str(refused).replace(asked.path, asked.name)), refused) from None

@@ -423,7 +423,7 @@ def difference(
 
 def read_release(path: str | os.PathLike[str], signers: frozenset[bytes] | None = None) -> PublishedRelease:
     """Return what a manifest says, after it was checked against itself, and its signature by one of the signers."""
-    name = os.fspath(path)
+    name = str(path)
     # Once: a pipe cannot be read again, and a file may change.
     content = read_file(path, argument="manifests", most=MOST_JSON)
     manifest = manifest_in(parsed_json(content, name, argument="manifests"))

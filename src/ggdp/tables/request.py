@@ -673,7 +673,9 @@ class TableRequest(TableOptions):
         """What is read of a source, and how, as `ggdp.sources.query.open_source` takes it."""
         labelled = [column.name for column in self.domain if column.may_be_labels]
         rows = {"where": self.filter, "derived": self.derived}
-        return {"columns": self.columns, **rows, "text": self.text, "labelled": labelled}
+        counted = {name: "by" for names in self.by for name in names}
+        columns = {name: "unit" if name == self.unit else counted.get(name, "statistics") for name in self.columns}
+        return {"columns": columns, **rows, "text": self.text, "labelled": labelled}
 
     @cached_property
     def table_statistics(self) -> tuple[tuple[Statistic, ...], ...]:
@@ -1227,7 +1229,8 @@ def named_by_lines(content: bytes, plain: Mapping[str, Any], name: str) -> Itera
 
     def mention(argument: str, value: str) -> str:
         key = mentioned.get(argument, argument)
-        return rows.get((argument, value)) or (f"{key} = {value!r}" if value else key)
+        is_word = value not in ("True", "False") and not re.fullmatch("[0-9.]+", value)
+        return rows.get((argument, value)) or (f"{key} = {repr(value) if is_word else value.lower()}" if value else key)
 
     try:
         yield
@@ -1251,7 +1254,7 @@ def _places(key: str, value: object, plain: Mapping[str, Any]) -> Iterator[tuple
     for column in columns if isinstance(columns, dict) else ():
         role, _, of = key.partition(" of ")
         if of == repr(column):
-            yield "columns", column, value if role == "domain" and isinstance(value, str) else role
+            yield "columns", column, *([] if role == "domain" else [role])
     key = "tables.name" if key == "name" else key
     kind = key.removeprefix("tables.")
     for place, table in enumerate(tables if isinstance(tables, list) else ()):
