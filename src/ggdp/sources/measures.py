@@ -120,8 +120,8 @@ def steps_of_rows(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> n
         x, least, most = x.cast(nw.Int64), int(low + first), int(low + last)
         clamped = nw.when((x >= least) & (x <= most)).then(x).when(x < least).then(nw.lit(least))
         clamped = clamped.when(x > most).then(nw.lit(most))
-        clamped = (clamped.otherwise(nw.lit(int(low + middle))) if measure.complete else clamped).cast(nw.Int64)
-        return clamped - int(low) if low else clamped
+        whole = (clamped.otherwise(nw.lit(int(low + middle))) if measure.complete else clamped).cast(nw.Int64)
+        return whole - int(low) if low else whole
     if kind == "boolean":
         x = nw.when(x).then(nw.lit(1.0)).when(~x).then(nw.lit(0.0))
     elif kind in ("text", "object"):
@@ -147,8 +147,8 @@ def steps_by_level(frame: Frame, measure: Measure, name: str, code: str) -> Fram
     ends = {f"{name}_f": _of_code(code, firsts), f"{name}_l": _of_code(code, lasts)}
     # One after the other: each use would have a copy of the conditions for all levels.
     frame = frame.with_columns(x.alias(name), **ends)
-    missing = _of_code(code, middles) if measure.complete else None
-    return frame.with_columns(_clamped(nw.col(name), *map(nw.col, ends), missing).alias(name))
+    missing, (first, last) = _of_code(code, middles) if measure.complete else None, map(nw.col, ends)
+    return frame.with_columns(_clamped(nw.col(name), first, last, missing).alias(name))
 
 
 def _ends_of_rows(rule: PerUnit | None, values: ValueRange) -> tuple[float, float, float, float]:

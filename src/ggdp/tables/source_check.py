@@ -760,7 +760,8 @@ def _unreadable(
 ) -> Iterator[tuple[str, str]]:
     """Yield the columns of which nearly nothing would be counted, and those that are not as complete as declared."""
     dated = {one.name for one in columns if request.column(one.name).dated}
-    for one in (*columns, *ranges):
+    checked: tuple[ColumnCheck | RangeCheck, ...] = (*columns, *ranges)
+    for one in checked:
         of_range = isinstance(one, RangeCheck)
         relying = one.nulls + (one.not_numbers if isinstance(one, RangeCheck) else one.unmatched)
         if relying > _MANY * one.rows:
