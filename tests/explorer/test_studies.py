@@ -104,6 +104,7 @@ KEPT = {
         '[columns.ok]\nedges = [0, 1]\ndecimal = ","\nnull_values = ["x"]\n',
         ["decimal, null_values of column 'ok'"],
     ),
+    "a column that is complete": ('[columns.ok]\nlevels = ["y"]\ncomplete = true\n', ["complete of column 'ok'"]),
     "a range for each level": (
         'sum = ["v"]\n[columns.v]\nrange_by = "ward"\nranges = { births = [0, 1], eyes = [0, 500] }\n',
         ["range_by, ranges of column 'v'"],
