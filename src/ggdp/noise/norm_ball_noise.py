@@ -173,10 +173,7 @@ class NormBallNoise:
         return grid.values_of_exact(index).reshape(given.shape)
 
     def _draw(self, rest: list[Fraction], scales: list[Fraction], rng: Source, *, word: int = 64) -> list[int]:
-        """Return floor(s + x + 1/2) for s in [0, 1) and scales b D_k, in steps, reading `word` bits of each U at a time.
-
-        A word has a multiple of 8 bits.
-        """
+        """Return floor(s + x + 1/2), in steps, for s in [0, 1) and scales b D_k, by `word` bits of each U at a time."""
         r = self.dimension
         signs = random_bits(rng, 8 * -(-r // 8))
         buffer = np.empty((2 * r + (self.order == math.inf), word // 8), dtype=np.uint8)
@@ -249,10 +246,10 @@ class NormBallNoise:
 
         rest = (1.0 - _validate.probability(level=level)) * (1.0 - _MARGIN)
         # No coordinate is beyond the norm, and with one coordinate it is the norm.
-        most = float(gammainccinv(self.dimension, rest)) * (1.0 + _MARGIN)
+        most = float(gammainccinv(self.dimension, rest))
         if self.dimension == 1:
             return self.scale * most
-        return self.scale * float(brentq(lambda t: self._outside(t) - rest, 0.0, most, xtol=1e-300, rtol=1e-12))
+        return self.scale * float(brentq(lambda t: self._outside(t) - rest, 0.0, 1.001 * most, rtol=1e-12))
 
     def simultaneous_half_width(self, level: float) -> float:
         """Return a half-width h with |x_k| <= h sizes[k] for all coordinates, with at least this probability.
