@@ -210,10 +210,11 @@ def beyond(p, r, t):
         q = 1.0 - z ** (1.0 / c)
         return q ** (1.0 / p - 1.0) * gammaincc(r, t / q ** (1.0 / p)) / c
 
-    if c >= 1.0:
-        return integral(low, 0.0, 1.0) / beta(1.0 / p, c)
-    middle = 0.5 ** (1.0 / p)
-    return (integral(low, 0.0, middle) + integral(high, 0.0, 0.5**c)) / beta(1.0 / p, c)
+    middle = 1.0 if c >= 1.0 else 0.5 ** (1.0 / p)
+    # Q(r, t / y) rises from 0 to 1 about here.
+    edge = min(20.0 * t / r, middle)
+    parts = integral(low, 0.0, edge) + integral(low, edge, middle) + integral(high, 0.0, (1.0 - middle**p) ** c)
+    return parts / beta(1.0 / p, c)
 
 
 def integral(function, low, high):
