@@ -133,6 +133,19 @@ class NormBallNoise:
         if self.sizes is not None and len(self.sizes) != self.dimension:
             raise ArgumentError("sizes", self.sizes, f"must be one for each of the {self.dimension} coordinates")
 
+    def in_steps(self, grid: Grid) -> list[Fraction]:
+        """Return b D_k in steps of a grid, for each coordinate or for all; refuse what is too far from a step."""
+        if not isinstance(grid, Grid):
+            raise ArgumentTypeError("grid", type(grid).__name__, "must be a Grid, such as Grid(step=2**-10)")
+        steps = [Fraction(self.scale) * Fraction(size) / Fraction(grid.step) for size in self.sizes or (1.0,)]
+        # Then no noise is lost at the ends of 64 bits, nor near 0 beside a true value.
+        if not 1 / WIDEST <= min(steps) <= max(steps) <= WIDEST:
+            expected = (
+                f"times a size must be 2^-55 to 2^55 steps of the grid to be drawn exactly, a step is {grid.step!r}"
+            )
+            raise ArgumentError("scale", self.scale, expected)
+        return steps
+
     def around(self, values: ArrayLike, grid: Grid, rng: Source | None = None) -> Floats:
         """Return the true values with noise, rounded to the grid.
 
@@ -153,17 +166,10 @@ class NormBallNoise:
         EntropyError
             If the source fails; then there is no output.
         """
-        bits, given = checked_source(rng), exact_numbers(values)
-        if not isinstance(grid, Grid):
-            raise ArgumentTypeError("grid", type(grid).__name__, "must be a Grid, such as Grid(step=2**-10)")
-        steps = [Fraction(self.scale) * Fraction(size) / Fraction(grid.step) for size in self.sizes or (1.0,)]
-        # Then no noise is lost at the ends of 64 bits, nor near 0 beside a true value.
-        if not 1 / WIDEST <= min(steps) <= max(steps) <= WIDEST:
-            expected = f"times each size must be 2^-55 to 2^55 steps of the grid, to be drawn exactly at {grid.step!r}"
-            raise ArgumentError("scale", self.scale, expected)
+        bits, given, steps = checked_source(rng), exact_numbers(values), self.in_steps(grid)
         if given.shape[-1:] != (self.dimension,):
             raise refusal(f"must be vectors of {self.dimension} numbers, along the last axis")
-        whole, rest = _in_steps(given.reshape(-1), grid)
+        whole, rest = _steps_and_rest(given.reshape(-1), grid)
         index = np.empty(len(whole), dtype=np.int64)
         steps *= self.dimension // len(steps)
         for start in range(0, len(whole), self.dimension):
@@ -204,7 +210,7 @@ class NormBallNoise:
             z = arb(guess)
             # A guess has 40 bits and more, and each round doubles them.
             for _ in range(max((bits - 1).bit_length() - 5, 1)):
-                z = _quantile(u, z.mid(), p, gamma)
+                z = _enclosed_quantile(u, z.mid(), p, gamma)
             w.append(z)
         radius /= sum((power(z, p) for z in w), start=arb(0)) ** (1 / p)
         return [radius * z for z in w]
@@ -284,7 +290,7 @@ class NormBallNoise:
         return beyond * float(share @ outside)
 
 
-def _quantile(v: arb, z: arb, p: arb, gamma: arb) -> arb:
+def _enclosed_quantile(v: arb, z: arb, p: arb, gamma: arb) -> arb:
     """Enclose the t that |w_k| is beyond with a probability in v, given a guess z and Gamma(1 + 1/p)."""
     exponent = z**p
     inside = exponent.gamma_lower(1 / p, regularized=1)
@@ -293,7 +299,7 @@ def _quantile(v: arb, z: arb, p: arb, gamma: arb) -> arb:
     return hull(low, z + (1 - inside) * inverse * ((1 - inside) / v).log())
 
 
-def _in_steps(given: NDArray[Any], grid: Grid) -> tuple[list[int], list[Fraction]]:
+def _steps_and_rest(given: NDArray[Any], grid: Grid) -> tuple[list[int], list[Fraction]]:
     """Return whole steps and the rest of each of a flat array of numbers. Infinite ones stay beyond 64 bits."""
     whole, rest = [], []
     for value in given.tolist():
