@@ -17,7 +17,7 @@ from tests.statistical.fit import CHI_SQUARE, EDGES, KOLMOGOROV, assert_fits, as
 from ggdp import Grid
 from ggdp.noise.norm_ball_noise import NormBallNoise
 
-FAST, MANY = 10_000, 300_000
+FAST, MANY = 10_000, 100_000
 INF = math.inf
 SIDE, REACH = 0.75, 8
 LADDER = (0.03, 0.1, 0.2, 0.3, 0.45)
@@ -128,7 +128,7 @@ def of_norm(dimension, scale=1.0):
     return laws.Law(edges, below)
 
 
-@compares("norms of long vectors", [1.5, 3.0, INF], each=3, fast=2_000, exhaustive=30_000)
+@compares("norms of long vectors", [1.5, 3.0, INF], each=3, fast=2_000, exhaustive=20_000)
 def test_the_norm_of_a_long_vector_has_its_gamma_law(case, size, allowance):
     x = np.abs(draws(case, size, 12))
     norms = x.max(axis=1) if case == INF else (x**case).sum(axis=1) ** (1.0 / case)
