@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ggdp.noise import GeneralizedGaussian as GeneralizedGaussian
     from ggdp.noise import IntegerGeneralizedGaussian as IntegerGeneralizedGaussian
     from ggdp.noise import IntegerNoise as IntegerNoise
+    from ggdp.noise import MinkowskiNoise as MinkowskiNoise
     from ggdp.noise import SecureSource as SecureSource
     from ggdp.noise import SeededSource as SeededSource
     from ggdp.noise import TruncatedGeneralizedGaussian as TruncatedGeneralizedGaussian
@@ -89,8 +90,8 @@ _MODULES = {
     "ggdp.ledger": "Ledger",
     "ggdp.mechanisms": "ExponentialMechanism Mechanism",
     "ggdp.noise": (
-        "BoundaryInflatedGeneralizedGaussian GeneralizedGaussian IntegerGeneralizedGaussian IntegerNoise SecureSource "
-        "SeededSource TruncatedGeneralizedGaussian"
+        "BoundaryInflatedGeneralizedGaussian GeneralizedGaussian IntegerGeneralizedGaussian IntegerNoise "
+        "MinkowskiNoise SecureSource SeededSource TruncatedGeneralizedGaussian"
     ),
     "ggdp.planning": "Plan plan",
     "ggdp.privacy": "ApproxDP ProbabilisticDP PureDP Sensitivity",
