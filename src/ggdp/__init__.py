@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ggdp.ledger import Ledger as Ledger
     from ggdp.mechanisms import ExponentialMechanism as ExponentialMechanism
     from ggdp.mechanisms import Mechanism as Mechanism
+    from ggdp.mechanisms import MinkowskiMechanism as MinkowskiMechanism
     from ggdp.noise import BoundaryInflatedGeneralizedGaussian as BoundaryInflatedGeneralizedGaussian
     from ggdp.noise import GeneralizedGaussian as GeneralizedGaussian
     from ggdp.noise import IntegerGeneralizedGaussian as IntegerGeneralizedGaussian
@@ -88,7 +89,7 @@ _MODULES = {
     "ggdp.calibration": "Calibration calibrate",
     "ggdp.errors": "GgdpError",
     "ggdp.ledger": "Ledger",
-    "ggdp.mechanisms": "ExponentialMechanism Mechanism",
+    "ggdp.mechanisms": "ExponentialMechanism Mechanism MinkowskiMechanism",
     "ggdp.noise": (
         "BoundaryInflatedGeneralizedGaussian GeneralizedGaussian IntegerGeneralizedGaussian IntegerNoise "
         "MinkowskiNoise SecureSource SeededSource TruncatedGeneralizedGaussian"

@@ -1,11 +1,15 @@
 """Intervals cover the true value as often as they say, by the law as it is released, whatever is done after it."""
 
+import math
+
 import numpy as np
 import pytest
 from tests.conformance.kinds import ADDITIVE, KINDS, each
 from tests.conformance.observed import MOST_CELLS, Words, edges, observed, steps_of
 from tests.conformance.test_postprocessing import ADJUSTMENTS, WITH_TOTAL
 
+import ggdp
+from ggdp.errors import ArgumentTypeError
 from ggdp.releases import drop
 
 FREE = [kind for kind in KINDS if kind.coordinates is None]
@@ -83,3 +87,19 @@ def test_cells_that_are_left_keep_their_intervals(kind):
     release = mechanism.release(np.full(5, kind.neighbours[0][0][0]))
     for whole, left in zip(release.interval(0.9), drop(release, [1, 3], chosen="publicly").interval(0.9), strict=True):
         assert whole[[0, 2, 4]].tolist() == left.tolist()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_simultaneous_intervals_cover_together_and_hardly_more(level):
+    noise = ggdp.calibrate(ggdp.PureDP(0.5), ggdp.Sensitivity.histogram(), order=1, support="integer")
+    release = ggdp.Mechanism(noise).release(np.zeros(50, dtype=np.int64))
+
+    def together(h, cells):
+        return (1.0 - 2.0 * math.exp(-0.5 * (h + 1)) / (1.0 + math.exp(-0.5))) ** cells
+
+    for one, cells in ((release, 50), (drop(release, [3, 4], chosen="publicly"), 48), (drop(release, [3]), 50)):
+        lower, upper = one.interval(level, simultaneous=True)
+        (h,) = set((upper - one.values).tolist()) & set((one.values - lower).tolist())
+        assert together(h, cells) >= level > together(h - 1, cells)
+    with pytest.raises(ArgumentTypeError, match="simultaneous"):
+        release.interval(level, simultaneous=1)

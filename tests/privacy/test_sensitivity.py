@@ -75,6 +75,27 @@ def test_hoelders_bound_is_rounded_up(q, r, p):
         ({"kind": "box", "sizes": (1.0,), "moving": 1, "joint": 2.0}, "joint"),
         ({"kind": "box", "sizes": (1.0,), "moving": 1, "bounds": ((0.0, 2.0),)}, "bounds"),
         ({"kind": "box", "sizes": (2.0,), "moving": 1, "bounds": ((0.0, 2.0), (0.0, 2.0))}, "bounds"),
+        ({"kind": "groups", "sizes": (1.0,), "moving": 2}, "cells"),
+        ({"kind": "groups", "sizes": (1.0,), "moving": 2, "group_cells": (2, 3)}, "max_cells"),
+        ({"kind": "groups", "sizes": (1.0,), "moving": 3, "group_cells": (2, 3), "max_cells": 1}, "moving"),
+        ({"kind": "groups", "sizes": (1.5,), "moving": 2, "group_cells": (2, 3), "max_cells": 1}, "d"),
+        (
+            {
+                "kind": "groups",
+                "sizes": (1.0,),
+                "moving": 2,
+                "group_cells": (2, 3),
+                "max_cells": 1,
+                "complete": (True,),
+            },
+            "complete",
+        ),
+        (
+            {"kind": "groups", "sizes": (1.0,), "moving": 1, "group_cells": (2,), "max_cells": 1, "joint": (1, 1)},
+            "joint",
+        ),
+        ({"kind": "cells", "sizes": (1.0,), "moving": 2, "group_cells": (2, 3)}, "group_cells"),
+        ({"kind": "box", "sizes": (1.0,), "moving": 1, "complete": (True,)}, "complete"),
         ({"kind": "norm", "sizes": (1.0,), "moving": 3}, "joint"),
         ({"kind": "norm", "sizes": (1e-9,), "moving": 1, "joint": (2.0, 1.0)}, "sizes"),
         ({"kind": "norm", "sizes": (2.0,), "moving": 3, "joint": (2.0, 1.0)}, "sizes"),
@@ -248,3 +269,39 @@ def test_errors_name_the_argument_that_the_caller_wrote(name, call):
     with pytest.raises(ArgumentError, match=f"^{name} = ") as refused:
         call()
     assert "Laplace" not in str(refused.value)
+
+
+def test_groups_are_described_in_words_and_repeated():
+    query = Sensitivity.groups([2, 2, 5], max_cells=2, complete=[True, True, False], neighbours="replace-one")
+    assert str(query) == (
+        "one unit is in at most 2 cells of each group, adding at most 1; cells: 2 x 2 complete, 1 x 5 (replace-one)"
+    )
+    # Two units of a complete group of two cells are in both; of five cells four can change.
+    assert (query.moving, query.largest_group, query.lp(1)) == (4, 2.0, 4.0)
+    assert query.repeated(3) == Sensitivity.groups(
+        [2, 2, 5] * 3, max_cells=2, complete=[True, True, False] * 3, neighbours="replace-one"
+    )
+    assert Sensitivity.groups([4, 1], complete=[False, False]) == Sensitivity.groups([4, 1])
+    assert not query.has_fixed_dimension
+
+
+@pytest.mark.parametrize(
+    ("made", "argument"),
+    [
+        ({"cells": []}, "cells"),
+        ({"cells": [0]}, "cells"),
+        ({"cells": 3}, "cells"),
+        ({"cells": [2.0]}, "cells"),
+        ({"cells": [2], "max_cells": 0}, "max_cells"),
+        ({"cells": [2], "d": 0.5}, "d"),
+        ({"cells": [2, 3], "complete": [True]}, "complete"),
+        ({"cells": [2, 3], "complete": [1, 0]}, "complete"),
+        ({"cells": [2, 3], "complete": [True, True], "max_cells": 3}, "max_cells"),
+        ({"cells": [1], "complete": [True], "neighbours": "replace-one"}, "complete"),
+        ({"cells": [1], "neighbours": "friends"}, "neighbours"),
+    ],
+)
+def test_groups_that_no_tables_have_are_refused(made, argument):
+    with pytest.raises(ArgumentError) as refused:
+        Sensitivity.groups(**made)
+    assert refused.value.argument == argument

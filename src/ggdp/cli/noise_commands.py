@@ -21,7 +21,7 @@ from ggdp import _validate
 from ggdp._rounding import rounded_down_text, rounded_text, rounded_up_text
 from ggdp.cli.flags import Delta, Epsilon, NeighboursFlag, NotionFlag, numbers_of, shown_as_typed
 from ggdp.cli.output import AsJson, print_json, print_table, require_picture, say, write_picture
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, UnattainableError
 from ggdp.privacy import Neighbours, Sensitivity
 from ggdp.tables.request import goal_of
 
@@ -85,18 +85,24 @@ def calibrate(
         raise ArgumentError("bounds", bounds, "must be LO:HI, or several such pairs separated by ','")
     from ggdp.calibration import calibrate as calibrated
 
-    results = [
-        calibrated(
-            goal,
-            query,
-            order=one,
-            support=support,
-            bounds=None if ends is None else [(low, high) for low, high in ends],
-            bounding=bounding,
-            method=method,
-        )
-        for one in orders
-    ]
+    # A norm that is known of the whole change is used better by noise of that norm.
+    known = query.joint is not None and query.joint[0] > 1.0 and query.moving > 1
+    advice = (NORM_ADVICE,) if goal.delta == 0.0 and known else ()
+    try:
+        results = [
+            calibrated(
+                goal,
+                query,
+                order=one,
+                support=support,
+                bounds=None if ends is None else [(low, high) for low, high in ends],
+                bounding=bounding,
+                method=method,
+            )
+            for one in orders
+        ]
+    except UnattainableError as refused:
+        raise UnattainableError("; ".join((str(refused), *advice))) from None
     result, *others = results
     if as_csv:
         columns = ("order", "scale", "std", "mean_abs")
@@ -104,7 +110,8 @@ def calibrate(
         say("\n".join(",".join(map(str, line)) for line in ([*columns, *result.guarantee.to_dict()], *lines)))
         return
     if as_json:
-        print_json({"calibrations": [found.to_dict() for found in results]} if others else result.to_dict())
+        records = [found.to_dict() | {"notes": [*found.notes, *advice]} for found in results]
+        print_json({"calibrations": records} if others else records[0])
         return
     if others:
         print_table(
@@ -117,7 +124,9 @@ def calibrate(
         )
         for text in dict.fromkeys(str(one.guarantee) for one in results):
             say(f"guarantee: {text}, certified")
-        for note in dict.fromkeys(note for one in results for note in (*one.notes, *filter(None, [one.caution]))):
+        for note in dict.fromkeys(
+            note for one in results for note in (*one.notes, *filter(None, [one.caution]), *advice)
+        ):
             say(f"note: {note}")
         return
     proof = result.certificate
@@ -140,10 +149,15 @@ def calibrate(
         ("certificate", f"{proof.bound.quantity} <= {proof.proved!r}{tight}"),
         ("proved by", f"{proof.bound.statement}{grid}"),
         ("computed with", f"{proof.arithmetic}, {proof.precision} bits"),
-        *(("note", note) for note in (*result.notes, *filter(None, [result.caution]))),
+        *(("note", note) for note in (*result.notes, *filter(None, [result.caution]), *advice)),
     ]
     print_table("calibration", rows)
 
+
+NORM_ADVICE = (
+    "independent noise makes little use of a norm of the whole change; for pure DP ggdp.MinkowskiMechanism adds noise "
+    "of that norm, and ggdp plan compares the two"
+)
 
 # The words of `ggdp.planning.error_measures`, which is too heavy to load before it is needed.
 MeasureName: TypeAlias = Literal["mean-abs", "rmse", "quantile", "max"]

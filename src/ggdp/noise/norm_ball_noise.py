@@ -49,7 +49,8 @@ from __future__ import annotations
 import math
 import numbers
 from fractions import Fraction
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field, frozen
@@ -63,6 +64,10 @@ from ggdp.noise.entropy import Source, checked_source, fill, random_bits
 from ggdp.noise.generalized_gaussian import Floats, checked_scale
 from ggdp.noise.integer_noise import WIDEST
 from ggdp.privacy.grid import LARGEST, LEAST, Grid, exact_numbers, refusal
+from ggdp.proofs.noise_law import NoiseLaw
+
+if TYPE_CHECKING:
+    from ggdp.noise.minkowski_noise import MinkowskiNoise
 
 # Random bits reach so far without a decision with a probability below 2^-900.
 _MOST_BITS = 1 << 10
@@ -317,3 +322,16 @@ def _steps_and_rest(given: NDArray[Any], grid: Grid) -> tuple[list[int], list[Fr
 
 def _ball(x: Fraction) -> arb:
     return arb(fmpq(x.numerator, x.denominator))
+
+
+@lru_cache(maxsize=64)
+def vector_noise(law: NoiseLaw) -> MinkowskiNoise | NormBallNoise:
+    """Return what draws noise of a norm."""
+    norm = law.norm
+    if norm is None:
+        raise ArgumentError("norm", None, "this noise is drawn for each coordinate on its own")
+    if norm.kind == "lp" and norm.order is not None:
+        return NormBallNoise(order=norm.order, scale=law.scale, dimension=norm.groups[0], sizes=norm.sizes)
+    from ggdp.noise.minkowski_noise import MinkowskiNoise
+
+    return MinkowskiNoise.of(law)
