@@ -159,6 +159,7 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
         protected=protected_unit(request),
         first=" ".join(said),
         true="the counts without noise",
+        tables=tuple(" x ".join(names) or "all rows" for names in request.by) if len(plan.parts) > 1 else (),
         complete=whole,
         noise=" ".join(noise),
     )

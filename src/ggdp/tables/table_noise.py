@@ -19,13 +19,15 @@ import hashlib
 import json
 import os
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import flint
 
 from ggdp._files import cache_directory, read_json, write_together
+from ggdp._rounding import rounded_up
 from ggdp.calibration import Calibration, calibrate
 from ggdp.calibration.calibration import calibration_from
 from ggdp.errors import GgdpError, SearchError
@@ -37,11 +39,16 @@ from ggdp.proofs.certificate import Certificate
 from ggdp.proofs.worst_case import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
+
+    from ggdp.releases.error_law import ErrorLaw
+    from ggdp.tables.request import TableRequest
 
 
 LAPLACE = 1.0
+# From the strongest on.
+NOTIONS = ("pure", "probabilistic", "approximate")
 # What pure DP may cost in error before approximate DP is taken.
 WORTH = 1.01
 # Noise so wide hardly feels that it is on the integers: the order is found on the reals, which is faster.
@@ -57,6 +64,36 @@ LARGEST = 1 << 20
 
 # Where a plan takes its noise from: for a goal, a sensitivity, and an order, or None for the best one.
 NoiseFor: TypeAlias = "Callable[[Guarantee, Sensitivity, float | None], Mechanism]"
+
+
+class NoisePart(NamedTuple):
+    """The noise of some of the tables of a request, in the order of `tables`."""
+
+    tables: tuple[int, ...]
+    mechanism: Mechanism
+
+    @property
+    def laws(self) -> tuple[ErrorLaw, ...]:
+        """The law of the noise of a cell, for each table."""
+        return (self.mechanism.law,) * len(self.tables)
+
+
+# Where a plan takes the noise of its tables from, for a goal of all of them.
+PartsFor: TypeAlias = "Callable[[TableRequest, Guarantee], tuple[NoisePart, ...]]"
+
+
+def joint(guarantees: Iterable[Guarantee]) -> Guarantee:
+    """Return the guarantee of independent noises together: the sums of epsilons and deltas, of the weakest notion.
+
+    Claim: the loss of independent noises is the sum of their losses, so that it is beyond the sum of the epsilons only
+    where one is beyond its own; and approximate DP composes by sums. Rounding: up.
+    """
+    found = list(guarantees)
+    weakest = max(found, key=lambda one: NOTIONS.index(one.notion))
+    total = rounded_up(sum(Fraction(one.epsilon) for one in found), of="epsilon")
+    if isinstance(weakest, PureDP):
+        return replace(weakest, epsilon=total)
+    return replace(weakest, epsilon=total, delta=rounded_up(sum(Fraction(one.delta) for one in found), of="delta"))
 
 
 def table_mechanism(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Mechanism:
