@@ -60,7 +60,7 @@ from ggdp.releases.release import PLAIN, adjust, charged_to, make_release, manif
 from ggdp.tables.request import TableRequest
 from ggdp.tables.statistics.statistics_plan import GRID
 from ggdp.tables.table_manifest import table_manifest
-from ggdp.tables.table_noise import LAPLACE, NoisePart, joint, sensitivity_of
+from ggdp.tables.table_noise import LAPLACE, NoisePart, TableNoise, cells_of, joint
 from ggdp.tables.table_plan import plan_request
 
 if TYPE_CHECKING:
@@ -181,21 +181,21 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
         query = _Query(str(sensitivity), sensitivity, steps)
         return _noise(where, {**plain, "bounds": None, "query_bounds": None}, certificate, goal, query, grid)
 
-    def parts_for(request: TableRequest, goal: Guarantee) -> tuple[NoisePart, ...]:
-        # How epsilon was split, and which tables have noise together, costs nothing; what it adds up to is checked.
+    def parts_for(request: TableRequest, goal: Guarantee) -> TableNoise:
+        # Which tables share noise, and how epsilon was split, are public choices; what they add up to is checked.
         stated = manifest["mechanism"].get("parts")
         if stated is None:
-            return (NoisePart(every, noise_for(goal, request.sensitivity, None)),)
+            return TableNoise((NoisePart(every, noise_for(goal, request.sensitivity, None)),))
         parts = []
         for plain in stated:
             of = tuple(_integer(one, at_least=1) - 1 for one in plain["tables"])
             share = PureDP(plain["certificate"]["target"])
-            parts.append(NoisePart(of, noise_for(share, sensitivity_of(request, of), LAPLACE)))
+            parts.append(NoisePart(of, noise_for(share, cells_of(request, of), LAPLACE)))
         if sorted(one for part in parts for one in part.tables) != list(every):
             raise _ContradictionError("mechanism.parts does not name each table once")
         if joint(part.mechanism.guarantee for part in parts).epsilon > goal.epsilon:
             raise _ContradictionError("mechanism.parts have more than the epsilon of the goal together")
-        return tuple(parts)
+        return TableNoise(tuple(parts))
 
     every = tuple(range(len(request.by)))
     plan = plan_request(request, noise_for, parts_for)

@@ -41,7 +41,7 @@ from ggdp.tables.request import AUTO, PlanArguments, ReleaseArguments, TableRequ
 from ggdp.tables.statistics.margins import SIZES, count_half_width, describe_split, half_width_rows, half_widths
 from ggdp.tables.statistics.statistics_plan import StatisticsPlan, plan_statistics, statistics_mechanism
 from ggdp.tables.table_manifest import covered, number_of, protected_unit, table_properties, wording_of
-from ggdp.tables.table_noise import LAPLACE, NoiseFor, NoisePart, PartsFor, has_parts, joint, table_mechanism, table_parts
+from ggdp.tables.table_noise import LAPLACE, NoiseFor, NoisePart, PartsFor, has_choice, joint, table_mechanism, table_parts
 from ggdp.tables.table_release import ArrowViews, TableRelease, html_row
 from ggdp.tables.units_over_limit import CutPlan, plan_cut, rest_of_goal
 
@@ -86,6 +86,7 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
         ("regime", _REGIMES[request.regime]),
         *((("rows", f"only those with {request.where}"),) if request.where is not None else ()),
         ("unit", protected_unit(request)),
+        *([("noise", said)] if (said := _comparison(plan)) else ()),
         *(row for part in plan.parts for row in _noise_rows(plan, part)),
         *(half_width_rows(plan) if plan.statistics is not None else ()),
         *(("sensitivity", f"{part.mechanism.sensitivity}{_of_tables(plan, part.tables)}") for part in plan.parts),
@@ -101,6 +102,16 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
         share = rounded_text(request.count_cut)
         rows.append(("units cut", f"counted too, plus-minus {plan.cut.half_width:,} at 95 %: {share} of epsilon"))
     return rows + [("would write", str(file)) for file in plan.files]
+
+
+def _comparison(plan: TablePlan) -> str:
+    """Return why noise of a norm was chosen, if it was."""
+    if not plan.compared:
+        return ""
+    (name, error), (other, worse) = plan.compared
+    errors = f"{rounded_text(error, 3)}, with {other} noise {rounded_text(worse, 3)}"
+    pure = ", and needs no delta" if plan.request.goal.delta > plan.guarantee.delta == 0.0 else ""
+    return f"{name}: a cell has a standard deviation of at most {errors}{pure}"
 
 
 def _of_tables(plan: TablePlan, tables: Sequence[int]) -> str:
@@ -136,6 +147,9 @@ class TablePlan:
         The least noisy count that is shown, of sparse and open tables; None if all are.
     guarantee : PureDP, ProbabilisticDP or ApproxDP
         Guarantee of the release, which is also the cost of each run.
+    compared : tuple of (str, float)
+        Where noise of a norm was chosen for several tables: its name and the largest standard deviation of a cell, then
+        those of independent noise.
     cut : CutPlan, optional
         How the units that are in more cells than they are counted in are counted; None if they are not.
     statistics : StatisticsPlan, optional
@@ -152,6 +166,7 @@ class TablePlan:
     parts: tuple[NoisePart, ...]
     threshold: Threshold | None
     guarantee: Guarantee
+    compared: tuple[tuple[str, float], ...] = ()
     cut: CutPlan | None = None
     statistics: StatisticsPlan | None = None
     engine: Literal["duckdb", "spark"] | None = None
@@ -353,6 +368,7 @@ class TablePlan:
             "cells": request.cells,
             "tables": [{"by": list(names), **table_properties(request, k)} for k, names in enumerate(request.by)],
             **self._noise_values(),
+            **({"compared": [{"name": name, "std": std} for name, std in self.compared]} if self.compared else {}),
             "plus_minus": self.half_width,
             "level": LEVEL,
             "threshold": None if self.threshold is None else self.threshold.to_dict(),
@@ -543,11 +559,11 @@ def plan_request(
         share = thresholds.noise_share(goal.delta, neighbours=request.neighbours, **cells)
         goal = ApproxDP(goal.epsilon, share)
     sensitivity = request.sensitivity if split is None else split.sensitivity
-    if has_parts(request):
-        parts = (parts_for or table_parts)(request, goal)
+    if has_choice(request):
+        parts, compared = (parts_for or table_parts)(request, goal)
     else:
         noise = noise_for(goal, sensitivity, None if request.order == AUTO else request.order)
-        parts = (NoisePart(tuple(range(tables)), noise),)
+        parts, compared = (NoisePart(tuple(range(tables)), noise),), ()
     noise, cut = parts[0].mechanism, plan_cut(request, noise_for)
     # In steps of the noise, of which a unit adds so many to a count.
     order, scale = noise.law.order, noise.law.scale
@@ -573,6 +589,7 @@ def plan_request(
     return TablePlan(
         request=request,
         parts=parts,
+        compared=compared,
         threshold=threshold,
         guarantee=guarantee,
         cut=cut,
