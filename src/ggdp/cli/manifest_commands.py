@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -122,7 +121,7 @@ def _verify_file(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]
             if not (step is None or isinstance(step, float)):
                 raise GgdpError(f"step = {step!r}: must be a number")
             in_units = {} if step is None else {"scale": certificate.law.scale * step, "support": "real"}
-            for name, value in (asdict(certificate.law) | in_units).items() if "certificate" in document else ():
+            for name, value in (certificate.law.to_dict() | in_units).items() if "certificate" in document else ():
                 if document.get(name) != value:
                     raise GgdpError(f"{name} = {document.get(name)!r}: its certificate is about {value!r}")
             found["proved"] = [_claim(certificate, step)]
