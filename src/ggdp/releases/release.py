@@ -483,7 +483,7 @@ def _noise_sentences(release: Described, mechanism: NoiseRecord, wording: Wordin
         size = "below 0.001"
     omitted = ""
     if threshold is None:
-        added = f"every value{f' of {" and of ".join(wording.tables)}' if wording.tables else ''}"
+        added = " and of ".join((f"every value of {wording.tables[0]}", *wording.tables[1:])) if wording.tables else "every value"
         values = "raw noisy values" if release.adjustments else "values"
         chosen = any(step.chosen_by_values for step in release.adjustments)
         share = f"with a probability of {LEVEL:.0%} all {values}" if chosen else f"{LEVEL:.0%} of the {values}"
