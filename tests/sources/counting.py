@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from tests.sources.zoo import written_text
 
+from ggdp.domain.column import Column
 from ggdp.sources.counting import ROWS, UNIT, kept_cells, kept_keys
 from ggdp.sources.query import open_source
-
-from ggdp.domain.column import Column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
