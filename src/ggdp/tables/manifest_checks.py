@@ -337,8 +337,8 @@ def _noise(
     bounds = plain["bounds"] and tuple((float(low), float(high)) for low, high in plain["bounds"])
     law, indices, query_steps = certificate.law, bounds, query.steps
     if law.norm is not None:
-        if bounds is not None:
-            raise _ContradictionError(f"{where}.bounds are of noise of a norm, which has none")
+        if bounds is not None or plain["method"] != "tight":
+            raise _ContradictionError(f"{where} has bounds or a method that noise of a norm has not")
         # Its certificate is in the unit of the data.
         grid = None
     if grid is not None and bounds is not None:
