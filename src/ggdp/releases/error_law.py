@@ -638,8 +638,8 @@ class ErrorLaw:
 
 
 @lru_cache(maxsize=64)
-def _vector_half_widths(law: NoiseLaw, level: float, simultaneous: bool) -> ArrayLike:  # noqa: FBT001 - of a cache
-    """Return half-widths of noise of a norm: of each group, of a coordinate of size 1, or one of all values together."""
+def _vector_half_widths(law: NoiseLaw, level: float, simultaneous: bool) -> ArrayLike:
+    """Return half-widths of noise of a norm: of each group, of a coordinate of size 1, or one of all together."""
     noise = vector_noise(law)
     if simultaneous:
         return noise.simultaneous_half_width(level)

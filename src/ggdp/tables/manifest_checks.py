@@ -60,7 +60,8 @@ from ggdp.releases.release import PLAIN, adjust, charged_to, make_release, manif
 from ggdp.tables.request import TableRequest
 from ggdp.tables.statistics.statistics_plan import GRID
 from ggdp.tables.table_manifest import table_manifest
-from ggdp.tables.table_noise import NoisePart, TableNoise, cells_of, groups_of, joint
+from ggdp.tables.table_noise import NoisePart, TableNoise, cells_of, groups_of
+from ggdp.tables.table_noise import joint as joint_guarantee
 from ggdp.tables.table_plan import plan_request
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
             parts.append(NoisePart(of, noise_for(share, moves(request, of), None)))
         if sorted(one for part in parts for one in part.tables) != list(every):
             raise _ContradictionError("mechanism.parts does not name each table once")
-        if joint(part.mechanism.guarantee for part in parts).epsilon > goal.epsilon:
+        if joint_guarantee(part.mechanism.guarantee for part in parts).epsilon > goal.epsilon:
             raise _ContradictionError("mechanism.parts have more than the epsilon of the goal together")
         return TableNoise(tuple(parts))
 

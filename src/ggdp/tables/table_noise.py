@@ -4,13 +4,13 @@ Among orders, pure Laplace noise is taken where its standard deviation is within
 more. All of it is a function of the request, so it costs no privacy.
 
 Several tables of the same people may need less with noise of a norm (`ggdp.proofs.minkowski`), which is pure. Its error
-grows with all cells of the tables that share it, so tables of like size share it, and epsilon is split between the sets.
+grows with all cells of the tables that share it. So tables of like size share it, and epsilon is split between sets:
 
-=======  ==============================================================================================================
-s(A)     the largest standard deviation of a cell of the tables A at this epsilon, if they are a set of their own: noise
-         of a norm, or Laplace noise of a single table, which is the same noise under add-remove neighbours
-epsilon  of a set A: the share s(A) / sum of all s, rounded down; then a cell of each set is off by about the sum of all s
-=======  ==============================================================================================================
+=======  ===============================================================================================================
+s(A)     the largest standard deviation of a cell of the tables A at all of epsilon, if they share noise of a norm; of a
+         single table with Laplace noise, which is the same noise under add-remove neighbours
+share    of epsilon for a set A: s(A) / sum of all s, rounded down; then a cell of each set is off by about that sum
+=======  ===============================================================================================================
 
 The sets are those with the least sum of s, among runs of the tables in the order of their sizes. They are taken where
 the largest standard deviation is then below 99 % of that of independent noise, which is the same in every table: so no
@@ -96,7 +96,6 @@ class NoisePart(NamedTuple):
         """The law of the noise of a cell, for each table."""
         law = self.mechanism.law
         return law.of_groups if isinstance(law, VectorErrorLaw) else (law,) * len(self.tables)
-
 
     @property
     def complete(self) -> tuple[bool, ...]:

@@ -41,7 +41,16 @@ from ggdp.tables.request import AUTO, PlanArguments, ReleaseArguments, TableRequ
 from ggdp.tables.statistics.margins import SIZES, count_half_width, describe_split, half_width_rows, half_widths
 from ggdp.tables.statistics.statistics_plan import StatisticsPlan, plan_statistics, statistics_mechanism
 from ggdp.tables.table_manifest import covered, listed, number_of, protected_unit, table_properties, wording_of
-from ggdp.tables.table_noise import LAPLACE, NoiseFor, NoisePart, PartsFor, has_choice, joint, table_mechanism, table_parts
+from ggdp.tables.table_noise import (
+    LAPLACE,
+    NoiseFor,
+    NoisePart,
+    PartsFor,
+    has_choice,
+    joint,
+    table_mechanism,
+    table_parts,
+)
 from ggdp.tables.table_release import ArrowViews, TableRelease, html_row
 from ggdp.tables.units_over_limit import CutPlan, plan_cut, rest_of_goal
 
