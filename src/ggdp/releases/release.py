@@ -566,7 +566,8 @@ def statement_of(release: Described, wording: Wording, error: Mapping[str, Any] 
         sentences.append(wording.noise)
     elif isinstance(mechanism, NoiseRecord):
         for tables, part in mechanism.parts:
-            named = wording._replace(tables=tuple(wording.tables[table] for table in tables))
+            names = tuple(wording.tables[table] if wording.tables else f"table {table + 1}" for table in tables)
+            named = wording._replace(tables=names)
             sentences.append(_noise_sentences(release, part, named, _errors(release, part)))
         if not mechanism.parts:
             sentences.append(_noise_sentences(release, mechanism, wording, error or _errors(release, mechanism)))
