@@ -95,7 +95,7 @@ _GROUPS = re.compile(
 _RUN = re.compile(rf"({_WHOLE}) x ({_WHOLE})( complete)?")
 # What is for readers alone: other versions of ggdp may say it in other words.
 _WORDS = re.compile(
-    r"statement|sensitivity|(table\.cut\.)?mechanism\.(name|item|notes.*)|table\.warnings.*"
+    r"statement|sensitivity|(table\.cut\.)?mechanism\.(parts\[\d+\]\.)?(name|item|notes.*|sensitivity)|table\.warnings.*"
     r"|table\.tables\[\d+\]\.(covers|tableSchema\.columns\[\d+\]\.dc:description)"
 )
 _VERSION = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4}){1,2}")
