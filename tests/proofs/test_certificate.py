@@ -5,15 +5,26 @@ from functools import cache
 import pytest
 
 import ggdp
+from ggdp.calibration.calibration import calibration_of
+from ggdp.calibration.least_scale import least_proposal
 from ggdp.errors import CertificateError
 from ggdp.proofs import certificate as certificates
-from ggdp.proofs.worst_case import BOUNDS
+from ggdp.proofs.noise_law import Norm
+from ggdp.proofs.worst_case import BOUNDS, Question
 
 ONE = ggdp.Sensitivity.disjoint(1)
 TWO = ggdp.Sensitivity.histogram("replace-one")
 
+GROUPS = Question(
+    goal=ggdp.PureDP(1),
+    sensitivity=ggdp.Sensitivity.groups([2, 3]),
+    order=1.0,
+    support="integer",
+    norm=Norm(kind="added", groups=(2, 3)),
+)
 CALIBRATIONS = {
     "laplace": lambda: ggdp.calibrate(ggdp.PureDP(1), ONE, order=1),
+    "minkowski": lambda: calibration_of(GROUPS, *least_proposal(GROUPS), method="tight"),
     "shift": lambda: ggdp.calibrate(ggdp.ApproxDP(1, 1e-6), ONE, order=3),
     "integer-shift": lambda: ggdp.calibrate(ggdp.ProbabilisticDP(1, 1e-3), ONE, order=1.5, support="integer"),
     "integer-gaussian": lambda: ggdp.calibrate(
@@ -81,6 +92,7 @@ def test_a_calibration_refuses_the_certificate_of_another(calibration):
 
 FORGERIES = {
     "laplace": [{"scale": -1.0}, {"sensitivity": -1.0}],
+    "minkowski": [{"scale": -1.0}, {"sensitivity": -1.0}, {"order": 2.0}, {"norm": None}, {"support": "real"}],
     "shift": [{"order": 0.5}, {"sensitivity": -1e9}, {"notion": "pure"}, {"scale": 0.0}, {"epsilon": float("nan")}],
     "integer-shift": [{"order": 0.5}, {"sensitivity": 0}, {"sensitivity": 0.5}, {"notion": "pure"}],
     "corner": [{"corner": []}, {"corner": [[5, 1], [1, -5]]}, {"order": 0.5}, {"support": "odd"}, {"scale": -1.0}],

@@ -16,6 +16,8 @@ from ggdp.proofs import NoiseLaw
 from ggdp.proofs.bound import Enclosure
 from ggdp.proofs.bounded import BoundedJointLoss, BoundedLoss
 from ggdp.proofs.certificate import certify, require_proved
+from ggdp.proofs.minkowski import MinkowskiLoss
+from ggdp.proofs.noise_law import Norm
 from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
 from ggdp.proofs.one_coordinate import IntegerShiftDelta, LaplaceLoss, ShiftDelta
 from ggdp.proofs.several_coordinates import AbsoluteSumDelta, CornerDelta
@@ -41,6 +43,16 @@ LAPLACE, WIDE = law(1.0, 1.0), law(3.0, 4.0)
 INTEGERS = law(2.0, 6.0, "integer")
 CASES = {
     "laplace": (LaplaceLoss(sensitivity=1.0), LAPLACE, 1.0),
+    "minkowski": (
+        MinkowskiLoss(sensitivity=1.0),
+        NoiseLaw(
+            order=1.0,
+            scale=1.0,
+            support="integer",
+            norm=Norm(kind="added", groups=(2, 1), complete=(False, True)),
+        ),
+        1.0,
+    ),
     "shift": (ShiftDelta(notion="approximate", sensitivity=1.0, epsilon=1.0), law(3.0, 12.5), 1e-6),
     "integer-shift": (
         IntegerShiftDelta(notion="probabilistic", sensitivity=1, epsilon=1.0),
@@ -118,6 +130,20 @@ WRONG_PARAMETERS = {
     "support": NO_TEXT,
     "bounding": (*NO_TEXT[1:], "clipped"),
     "joint": (*NO_NUMBER[1:], 0.0),
+    "norm": (
+        *NO_TEXT,
+        [],
+        [["kind", "signed"], ["groups", [1]]],
+        {},
+        {"kind": "signed"},
+        {"groups": [1]},
+        *({"kind": kind, "groups": [1]} for kind in (*NO_TEXT, "lp", "l_2")),
+        *({"kind": "signed", "groups": groups} for groups in (*NO_TEXT, [], 1, [0], [-1], [1.5], [1.0], ["1"], [[1]])),
+        *({"kind": "added", "groups": [1], "complete": one} for one in (True, "yes", [], [1], [None], [True, True])),
+        *({"kind": "added", "groups": [1], name: 1.0} for name in ("order", "sizes", "scale", "colour")),
+        *({"kind": "lp", "groups": [2], "order": order} for order in (*NO_NUMBER[:-3], 0.5, "infinity", 2.0, "inf")),
+        {"kind": "replaced", "groups": [0], "complete": [True]},
+    ),
     "layout": (*NO_TEXT, [], {}, {"step": 0.01}),
     "corner": (
         *NO_TEXT,
@@ -208,7 +234,7 @@ def test_a_record_with_a_wrong_field_is_refused(name, field):
     for value in WRONG_FIELDS[field]:
         if type(value) is type(right[field]) and value == right[field]:
             continue
-        if field in ("proved", "target") and name == "laplace" and value == 1.5:
+        if field in ("proved", "target") and name in ("laplace", "minkowski") and value == 1.5:
             # Still true: the loss of 1 is at most 1.5, and a target above what is proved is reached.
             continue
         refused(right | {field: value})

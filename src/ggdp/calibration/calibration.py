@@ -137,6 +137,7 @@ class Calibration:
             support=self.support,
             bounds=self.bounds,
             bounding=self.bounding,
+            norm=self.law.norm,
         )
         return question if self.grid is None else question_in_steps(question, self.grid)
 

@@ -32,6 +32,7 @@ from ggdp.privacy import Guarantee, Sensitivity
 from ggdp.privacy.guarantees import as_goal
 from ggdp.proofs.bound import Bound
 from ggdp.proofs.bounded import BoundedJointLoss, BoundedLoss
+from ggdp.proofs.minkowski import MinkowskiLoss
 from ggdp.proofs.noise_law import BOUNDINGS, SUPPORTS, Bounding, NoiseLaw, Support
 from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
 from ggdp.proofs.one_coordinate import IntegerShiftDelta, LaplaceLoss, ShiftDelta
@@ -56,6 +57,7 @@ class Search(NamedTuple):
 # A bound that is not named here is searched by its enclosures.
 SEARCHES: dict[type[Bound], Search] = {
     LaplaceLoss: Search(lambda bound, _, target: laplace_scale(bound.sensitivity, target)),
+    MinkowskiLoss: Search(lambda bound, _, target: laplace_scale(bound.sensitivity, target)),
     ShiftDelta: Search(scale_for_shift),
     IntegerShiftDelta: Search(scale_for_integer_shift),
     IntegerGaussianDelta: Search(scale_for_integer_gaussian),
@@ -159,7 +161,9 @@ def least_proposal(question: Question) -> tuple[Requirement, Proposal]:
 def least_law(question: Question, requirement: Requirement) -> Proposal:
     """Return the least law found that is proved to meet a requirement; a SearchError where none is."""
     # The scale is what is searched for.
-    law = NoiseLaw(order=question.order, scale=1.0, support=question.support, bounding=question.bounding)
+    law = NoiseLaw(
+        order=question.order, scale=1.0, support=question.support, bounding=question.bounding, norm=question.norm
+    )
     with in_floats(requirement):
         return propose(requirement.bound, law, requirement.target)
 

@@ -245,7 +245,7 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
                 said = Message("{column!r} is not one of the columns of {by}: {columns}", column=name, columns=columns)
                 raise ArgumentError(flag, text, said)
             known[name] = f"{{{flag}}}"
-            roles = ("range", "range_by", "ranges", "expression", "lookup", "key")
+            roles = ("complete", "range", "range_by", "ranges", "expression", "lookup", "key")
             kept = {role: value for role in roles if (value := declared.get(name, {}).get(role)) is not None}
             declared[name] = {"name": name, **kept}
             if flag == "levels":

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -105,8 +104,8 @@ def _verify_file(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]
             if release.digest != hashlib.sha256(content).hexdigest():
                 raise ArgumentError("FILE", str(file), "changed while it was read")
             found["proved"] = [str(release.part.guarantee)]
-            if release.certificate is not None:
-                claim = _claim(release.certificate, release.manifest["mechanism"].get("step"))
+            for certificate in release.certificates:
+                claim = _claim(certificate, release.manifest["mechanism"].get("step"))
                 found["proved"].append(f"certificate: {claim}")
             found["published"] = {table.file: table.state for table in release.tables if table.file is not None}
             if changed := [name for name, state in found["published"].items() if state == "changed"]:
@@ -122,7 +121,7 @@ def _verify_file(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]
             if not (step is None or isinstance(step, float)):
                 raise GgdpError(f"step = {step!r}: must be a number")
             in_units = {} if step is None else {"scale": certificate.law.scale * step, "support": "real"}
-            for name, value in (asdict(certificate.law) | in_units).items() if "certificate" in document else ():
+            for name, value in (certificate.law.to_dict() | in_units).items() if "certificate" in document else ():
                 if document.get(name) != value:
                     raise GgdpError(f"{name} = {document.get(name)!r}: its certificate is about {value!r}")
             found["proved"] = [_claim(certificate, step)]
@@ -342,7 +341,7 @@ def report(
     for problem in found.problems:
         say(f"warning: {problem}", err=True)
     number = len(found.releases)
-    proved = sum(release.certificate is not None for release in found.releases)
+    proved = sum(bool(release.certificates) for release in found.releases)
     certificates = "certificate" if proved == 1 else "certificates"
     say(f"{number} {'release' if number == 1 else 'releases'}, {proved} {certificates} proved again.")
     say("Total: " + (str(found.total.basic) if found.total.basic is not None else "none exists for these releases"))

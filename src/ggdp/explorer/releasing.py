@@ -183,9 +183,13 @@ def publish(offer: Offer, *, progress: Progress = lambda _, __: None) -> Results
         remaining = balance_in_words(ledger.remaining(with_cap(ledger, asked.analyst)))
         entry = f" Charged as entry {len(ledger.entries()):,}; {remaining} remains."
     manifest: Any = release.written_manifest
-    proof, refutation = manifest["mechanism"]["certificate"], find_refutation(manifest)
-    proved = f"{proof['quantity']} is at most {rounded_up_text(proof['proved'], 6)}"
-    certificate = f"{proof['statement']}; {proved}, by {proof['arithmetic']}."
+    noises, refutation = manifest["mechanism"].get("parts", [manifest["mechanism"]]), find_refutation(manifest)
+    proofs = [
+        f"{proof['statement']}; {proof['quantity']} is at most {rounded_up_text(proof['proved'], 6)}, by "
+        f"{proof['arithmetic']}."
+        for proof in (noise["certificate"] for noise in noises)
+    ]
+    certificate = " ".join(proofs)
     if plan.statistics is not None and plan.statistics.quantile_losses:
         certificate += " This is the noise of counts and sums; the rest of the guarantee is spent on choosing the "
         certificate += "quantiles."

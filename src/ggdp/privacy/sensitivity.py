@@ -7,6 +7,8 @@ sensitivity is a set that holds every such d:
 cells      at most m coordinates move, each by at most D
 box        coordinate k moves by at most D_k; with a joint norm also ||d||_q <= D_q
 norm       ||d||_q <= D_q in r coordinates, nothing else known
+groups     counts of the same units in several groups of cells: one unit adds at most D to each of at most
+           m cells of a group, and exactly D to m cells of a complete group
 =========  ==================================================================================
 
 The relation of neighbours is part of it: the same histogram has m = 1 when a row is added or removed and m = 2 when
@@ -22,9 +24,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import groupby, repeat
 from typing import Literal, TypeAlias, get_args
 
 from ggdp import _validate
@@ -77,7 +80,21 @@ def _widths(bounds: Iterable[tuple[float, float]]) -> tuple[float, ...]:
     return tuple(rounded_up(Fraction(high) - Fraction(low), of="bounds") for low, high in bounds)
 
 
-Kind: TypeAlias = Literal["cells", "box", "norm"]
+Kind: TypeAlias = Literal["cells", "box", "norm", "groups"]
+
+
+def _changed_cells(
+    cells: Iterable[int], complete: Iterable[bool] | None, most: int, neighbours: Neighbours
+) -> Iterator[tuple[int, int]]:
+    """Yield how many cells of each group one unit can raise, and how many it can change."""
+    for k, is_complete in zip(cells, complete or repeat(False), strict=False):
+        if neighbours == "add-remove":
+            yield min(most, k), min(most, k)
+        elif is_complete:
+            # Both units are in exactly `most` cells, so they share at least 2 most - k of them.
+            yield min(most, k - most), 2 * min(most, k - most)
+        else:
+            yield min(most, k), min(2 * most, k)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,19 +106,23 @@ class Sensitivity:
 
     Attributes
     ----------
-    kind : {"cells", "box", "norm"}
+    kind : {"cells", "box", "norm", "groups"}
         Which set of changes it describes.
     sizes : tuple of float
-        "cells": the one D; "box": every D_k; "norm": the one D_q, which no coordinate can exceed (on a grid, where
-        rounding adds to the norm, it may be less than the joint bound).
+        "cells", "groups": the one D; "box": every D_k; "norm": the one D_q, which no coordinate can exceed (on a grid,
+        where rounding adds to the norm, it may be less than the joint bound).
     moving : int
-        How many coordinates can move at once: m, the length of the box, or the dimension.
+        How many coordinates can move at once: m, the length of the box, the dimension, or the sum over the groups.
     joint : tuple of float, optional
         A known joint bound (q, D_q) on the l_q norm of the whole change.
     neighbours : {"add-remove", "replace-one"}
         The relation of neighbours.
     bounds : tuple of (lower, upper), optional
         The bounds that the sizes were taken from; values outside are clamped before noise is added.
+    group_cells, complete : tuple of int, tuple of bool, optional
+        Of "groups": how many cells each group has, and which are complete; `complete` is None if none is.
+    max_cells : int, optional
+        Of "groups": the largest number of cells of a group that one unit is counted in.
 
     Examples
     --------
@@ -117,6 +138,9 @@ class Sensitivity:
     joint: tuple[float, float] | None = None
     neighbours: Neighbours = "add-remove"
     bounds: tuple[tuple[float, float], ...] | None = None
+    group_cells: tuple[int, ...] | None = None
+    complete: tuple[bool, ...] | None = None
+    max_cells: int | None = None
 
     def __post_init__(self) -> None:
         kind = _validate.choice(among=get_args(Kind), kind=self.kind)
@@ -137,6 +161,32 @@ class Sensitivity:
             ("bounds", bounds),
         ):
             object.__setattr__(self, name, value)
+        self._check_groups()
+
+    def _check_groups(self) -> None:
+        """Check the fields of the kind "groups", which no other kind has."""
+        if self.kind != "groups":
+            for name in ("group_cells", "complete", "max_cells"):
+                if getattr(self, name) is not None:
+                    raise ArgumentError(name, getattr(self, name), "is for the kind 'groups'")
+            return
+        cells = tuple(_validate.integer(cells=k, at_least=1) for k in _validate.non_empty(cells=self.group_cells))
+        m, complete = _validate.integer(max_cells=self.max_cells, at_least=1), self.complete
+        if complete is not None:
+            complete = tuple(_validate.boolean(complete=one) for one in _validate.non_empty(complete=complete))
+            if len(complete) != len(cells):
+                raise ArgumentError("complete", complete, f"must be True or False for each of {len(cells)} groups")
+            if any(one and k < m for k, one in zip(cells, complete, strict=True)):
+                raise ArgumentError("max_cells", m, "one unit is in exactly so many cells of a complete group")
+        if not self.sizes[0].is_integer():
+            raise ArgumentError("d", self.sizes[0], "must be a whole number: groups are of counts")
+        for name, value in (("group_cells", cells), ("complete", complete if complete and any(complete) else None)):
+            object.__setattr__(self, name, value)
+        moving = sum(changed for _, changed in _changed_cells(cells, complete, m, self.neighbours))
+        if moving == 0:
+            raise ArgumentError("complete", complete, "no count can change: every unit is in the same cells")
+        if self.moving != moving:
+            raise ArgumentError("moving", self.moving, f"must be {moving}, the number of cells that can change at once")
 
     def _checked_joint(self, sizes: tuple[float, ...]) -> tuple[float, float] | None:
         """Return the joint norm, if it is one that this kind of sensitivity has."""
@@ -144,8 +194,8 @@ class Sensitivity:
             if self.kind == "norm":
                 raise ArgumentError("joint", None, "the kind 'norm' needs (order of the norm, bound)")
             return None
-        if self.kind == "cells":
-            raise ArgumentError("joint", self.joint, "the kind 'cells' has no joint norm; use Sensitivity.box")
+        if self.kind in ("cells", "groups"):
+            raise ArgumentError("joint", self.joint, f"the kind {self.kind!r} has no joint norm; use Sensitivity.box")
         pair = _validate.non_empty(joint=self.joint)
         if len(pair) != 2:
             raise ArgumentError("joint", self.joint, "must be a pair (order of the norm, bound)")
@@ -278,6 +328,56 @@ class Sensitivity:
         return cls(kind="norm", sizes=(size,), moving=moving, joint=joint, neighbours=neighbours)
 
     @classmethod
+    def groups(
+        cls,
+        cells: Iterable[int],
+        *,
+        max_cells: int = 1,
+        d: float = 1,
+        complete: Iterable[bool] | None = None,
+        neighbours: Neighbours = "add-remove",
+    ) -> Sensitivity:
+        """Return the sensitivity of counts of the same units in several groups of cells, such as several tables.
+
+        Noise that is independent in every cell needs as much as for all cells that one unit can change;
+        `ggdp.MinkowskiMechanism` needs less.
+
+        Parameters
+        ----------
+        cells : sequence of int
+            How many cells each group has.
+        max_cells : int, default 1
+            In how many cells of a group one unit is counted at most.
+        d : int, default 1
+            How much one unit adds to a cell at most.
+        complete : sequence of bool, optional
+            Which groups are complete: every unit is counted in exactly `max_cells` cells of it, and adds exactly `d` to
+            each. None by default.
+        neighbours : {"add-remove", "replace-one"}, default "add-remove"
+            The relation of neighbours.
+
+        Examples
+        --------
+        >>> print(Sensitivity.groups([2, 2, 5], complete=[True, True, False]))
+        one unit is in at most 1 cell of each group, adding at most 1; cells: 2 x 2 complete, 1 x 5 (add-remove)
+        >>> Sensitivity.groups([2, 2, 5], neighbours="replace-one").lp(1)
+        6.0
+        """
+        sizes = tuple(_validate.integer(cells=k, at_least=1) for k in _validate.non_empty(cells=cells))
+        which = None if complete is None else tuple(_validate.non_empty(complete=complete))
+        m, relation = _validate.integer(max_cells=max_cells, at_least=1), validated_neighbours(neighbours)
+        moving = sum(changed for _, changed in _changed_cells(sizes, which, m, relation))
+        return cls(
+            kind="groups",
+            sizes=(_validate.covering(d=d),),
+            moving=max(moving, 1),
+            neighbours=relation,
+            group_cells=sizes,
+            complete=which,
+            max_cells=m,
+        )
+
+    @classmethod
     def from_bounds(
         cls, bounds: tuple[float, float] | Iterable[tuple[float, float]], *, neighbours: Neighbours = "add-remove"
     ) -> Sensitivity:
@@ -305,20 +405,28 @@ class Sensitivity:
         return min([max(self.sizes)] + ([self.joint[1]] if self.joint else []))
 
     @property
+    def largest_group(self) -> float:
+        """Of "groups": the most that all increases of one group, or all decreases, add up to."""
+        assert self.group_cells is not None
+        assert self.max_cells is not None
+        changed = _changed_cells(self.group_cells, self.complete, self.max_cells, self.neighbours)
+        return rounded_up(max(raised for raised, _ in changed) * Fraction(self.sizes[0]), of="sensitivity")
+
+    @property
     def is_per_coordinate(self) -> bool:
         """Whether the change of each coordinate is bounded, and not only a norm of the whole change."""
         return self.kind != "norm"
 
     @property
     def has_fixed_dimension(self) -> bool:
-        """Whether the query has exactly `moving` coordinates; one with "cells" may have any greater number."""
-        return self.kind != "cells"
+        """Whether the query has exactly `moving` coordinates; one with "cells" or "groups" may have more."""
+        return self.kind not in ("cells", "groups")
 
     @property
     def corner(self) -> tuple[tuple[float, int], ...]:
         """The far corner of the set as (size, how many coordinates), the largest size first.
 
-        For "cells" and "box" every change lies in the box that this corner spans, up to the choice of coordinates.
+        Except for "norm" every change lies in the box that this corner spans, up to the choice of coordinates.
         A "norm" spans no useful corner: its box is the cube of side D_q.
         """
         if self.kind == "box":
@@ -345,13 +453,17 @@ class Sensitivity:
         if joint is not None:
             joint = (joint[0], norm_of([(joint[1], number)], joint[0]))
             sizes = (joint[1],) if self.kind == "norm" else sizes
-        return replace(self, sizes=sizes, moving=number * self.moving, joint=joint, bounds=None)
+        groups = (None if given is None else given * number for given in (self.group_cells, self.complete))
+        cells, complete = groups
+        moving = number * self.moving
+        return replace(self, sizes=sizes, moving=moving, joint=joint, bounds=None, group_cells=cells, complete=complete)
 
     def lp(self, p: float) -> float:
         """Return the l_p global sensitivity, or its best known upper bound, rounded up.
 
-        Exact for "cells", for a norm of the same order and for every norm of an order below p; for a "box" it is
-        the upper bound of Lemma 2, which the corner attains, or the one that the joint norm gives if that is smaller.
+        Exact for "cells" and "groups", for a norm of the same order and for every norm of an order below p; for a "box"
+        it is the upper bound of Lemma 2, which the corner attains, or the one that the joint norm gives if that is
+        smaller.
 
         Parameters
         ----------
@@ -389,6 +501,14 @@ class Sensitivity:
             shown = ", ".join(rounded_up_text(size, 6) for size in self.sizes[:6])
             more = f", ... ({len(self.sizes):,} in all)" if len(self.sizes) > 6 else ""
             what = f"coordinates move by at most {shown}{more}"
+        elif self.group_cells is not None:
+            alike = groupby(zip(self.group_cells, self.complete or repeat(False), strict=False))
+            shown = ", ".join(
+                f"{len(list(run)):,} x {k:,}{' complete' if is_complete else ''}" for (k, is_complete), run in alike
+            )
+            cells = "1 cell" if self.max_cells == 1 else f"{self.max_cells:,} cells"
+            added = rounded_up_text(self.sizes[0], 6)
+            what = f"one unit is in at most {cells} of each group, adding at most {added}; cells: {shown}"
         else:
             what = f"{self.moving:,} coordinates move"
         if self.joint:

@@ -175,8 +175,10 @@ def _freeze(value: object) -> object:
 
 
 def require_unbounded(law: NoiseLaw, support: Support | None = None) -> None:
-    """Check that a law is without bounds and has the support that a bound is about."""
+    """Check that a law is of independent noise without bounds, and has the support that a bound is about."""
     if law.bounding is not None:
         raise ArgumentError("bounding", law.bounding, "this bound is about unbounded noise")
+    if law.norm is not None:
+        raise ArgumentError("norm", law.norm.kind, "this bound is about noise that is independent in every coordinate")
     if support is not None and law.support != support:
         raise ArgumentError("support", law.support, f"this bound is about noise on the {support}s")

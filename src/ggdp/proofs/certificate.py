@@ -6,14 +6,14 @@ import math
 import re
 import reprlib
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import flint
 
 from ggdp.errors import CertificateError, GgdpError
 from ggdp.proofs.bound import EXACT, Bound, Enclosure
-from ggdp.proofs.noise_law import NoiseLaw
+from ggdp.proofs.noise_law import NoiseLaw, Norm
 from ggdp.proofs.worst_case import BOUNDS
 
 # How much smaller than the certified scale the one is that is proved to fail.
@@ -72,7 +72,7 @@ class Certificate:
             "bound": self.bound.name,
             "statement": self.bound.statement,
             "quantity": self.bound.quantity,
-            "parameters": {**asdict(self.law), **self.bound.to_dict()},
+            "parameters": {**self.law.to_dict(), **self.bound.to_dict()},
             **{name: getattr(self, name) for name in _KEPT},
         }
 
@@ -94,8 +94,10 @@ class Certificate:
         if not _is_plain(parameters) or not isinstance(parameters, dict):
             raise _wrong("parameters", parameters, "must be names with texts, numbers, or lists of them")
         try:
-            law = NoiseLaw(**{name: parameters[name] for name in _LAW})
-            bound = kind.from_dict({name: value for name, value in parameters.items() if name not in _LAW})
+            # Only certificates of a norm name it.
+            norm = Norm.from_dict(parameters["norm"]) if "norm" in parameters else None
+            law = NoiseLaw(**{name: parameters[name] for name in _LAW}, norm=norm)
+            bound = kind.from_dict({name: value for name, value in parameters.items() if name not in (*_LAW, "norm")})
         except (GgdpError, ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as broken:
             raise CertificateError(f"its parameters are not those of the bound {kind.name!r}: {broken}") from None
         return cls(bound=bound, law=law, **{name: record[name] for name in _KEPT})

@@ -14,6 +14,7 @@ several coordinates, approximate            the largest change of all of them, b
                                             that is as good
 several coordinates, probabilistic          the paper's sum of absolute losses, by convolution: an upper bound
 only an l_q norm, approximate               one coordinate that changes by the l_1 norm; exact for q = 1
+noise of a norm of the whole vector         its pure loss, and no other bound
 only an l_q norm                            order 1, 2 as above; on the reals also the direction-free bound
 several coordinates, no search ends         each coordinate alone, with its share of epsilon and delta: an upper bound
 ==========================================  ================================================================
@@ -64,7 +65,8 @@ from ggdp.privacy.sensitivity import Sensitivity
 from ggdp.proofs.bound import Applicable, Bound
 from ggdp.proofs.bounded import BoundedJointLoss, BoundedLoss, Coordinate
 from ggdp.proofs.layouts import MOST_MOVING
-from ggdp.proofs.noise_law import Bounding, Support
+from ggdp.proofs.minkowski import MinkowskiLoss
+from ggdp.proofs.noise_law import Bounding, Norm, Support
 from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
 from ggdp.proofs.one_coordinate import IntegerShiftDelta, LaplaceLoss, ShiftDelta
 from ggdp.proofs.several_coordinates import AbsoluteSumDelta, Corner, CornerDelta
@@ -112,11 +114,12 @@ class WorstCase:
     support: Support = "real"  # where the noise lives
     bounds: tuple[tuple[float, float], ...] | None = None  # public bounds of query and output
     bounding: Bounding | None = None  # how the output is kept in `bounds`
+    norm: Norm | None = None  # of noise on the whole vector; None where noise is independent in every coordinate
 
     @property
     def is_single(self) -> bool:
         """Whether a change of one coordinate is the worst: only one can change, or the noise is rotation invariant."""
-        if self.bounding is not None:
+        if self.bounding is not None or self.norm is not None:
             return False
         return self.sensitivity.moving == 1 or (self.order == 2.0 and self.support == "real")
 
@@ -134,7 +137,7 @@ class WorstCase:
     def dominating_at_every_order(self) -> tuple[Change, ...]:
         """All coordinates at once, and one coordinate by the l_1 norm, where these are known."""
         query, found = self.sensitivity, []
-        if self.bounding is not None:
+        if self.bounding is not None or self.norm is not None:
             return ()
         if query.kind != "norm":
             found.append(Change(query.corner))
@@ -154,7 +157,7 @@ class WorstCase:
         manifests and reserved ledgers name the losses of this one.
         """
         query = self.sensitivity
-        if self.bounding is not None:
+        if self.bounding is not None or self.norm is not None:
             return None
         if self.order == 2.0 and self.support == "real":
             return Change(((query.lp(2), 1),))
@@ -232,7 +235,9 @@ class WorstCase:
 
     def applicable(self, notion: str, epsilon: float) -> Iterator[Applicable]:
         """Return all bounds that apply, for "pure", "probabilistic" or "approximate" DP with an epsilon."""
-        return chain.from_iterable([bound.applicable(self, notion, epsilon) for bound in BOUNDS.values()])
+        # Every other bound takes noise to be independent in every coordinate.
+        bounds = BOUNDS.values() if self.norm is None else (MinkowskiLoss,)
+        return chain.from_iterable([bound.applicable(self, notion, epsilon) for bound in bounds])
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +354,7 @@ class Question(WorstCase):
         With probability 2^-r or more all r coordinates' noises are on the side where the loss is Delta_1/b, so delta is
         at least 2^-r (1 - e^(eps - Delta_1/b)), which falls as b grows. A convolution is then not worth its time.
         """
-        if self.order != 1.0 or self.is_single or self.sensitivity.kind == "norm":
+        if self.order != 1.0 or self.norm is not None or self.is_single or self.sensitivity.kind == "norm":
             return False
         least = -math.expm1(-1e-4 * self.goal.epsilon) * 0.5**self.sensitivity.moving
         return least > self.goal.delta
@@ -408,7 +413,7 @@ def bounded_coordinates(sensitivity: Sensitivity, bounds: tuple[tuple[float, flo
     # Rounding up is safe: the loss grows with the width.
     widths = [upper_float(arb(high) - arb(low)) for low, high in bounds]
     sizes, copies = list(sensitivity.sizes), 1
-    if sensitivity.kind == "cells":
+    if not sensitivity.has_fixed_dimension:
         if 1 < len(bounds) < sensitivity.moving:
             expected = f"give one pair, or one for each of at least {sensitivity.moving} cells"
             raise ArgumentError("bounds", bounds, expected)
@@ -442,6 +447,7 @@ BOUNDS: dict[str, type[Bound]] = {
         RadialDelta,
         IntegerGaussianDelta,
         LaplaceLoss,
+        MinkowskiLoss,
         BoundedLoss,
         BoundedJointLoss,
     )

@@ -81,7 +81,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from attrs import field
@@ -633,6 +633,82 @@ class ErrorLaw:
     def _errors(self, coordinate: Coordinate) -> BoundedIntegerErrors:
         assert self.bounding is not None
         return BoundedIntegerErrors(self.order, self.scale, coordinate.width, self.bounding)
+
+
+@frozen
+class JointLaw:
+    """The laws of runs of values, one after another, each around its true values: what is asked of all is the largest.
+
+    Parameters
+    ----------
+    runs : tuple of (int, ErrorLaw)
+        How many values, and their law; all on the integers, or all on one grid, and without bounds.
+
+    Examples
+    --------
+    >>> law = JointLaw(((1, ErrorLaw(order=1, scale=4.0)), (2, ErrorLaw(order=2, scale=3.0))))
+    >>> [ends.tolist() for ends in law.intervals(np.array([10, 17, 0]))]
+    [[-2, 13, -4], [22, 21, 4]]
+    >>> law.half_width()
+    12.0
+    """
+
+    runs: tuple[tuple[int, ErrorLaw], ...]
+
+    # Such noise has no one order and scale, and nothing is kept in bounds.
+    order: ClassVar[None] = None
+    scale: ClassVar[None] = None
+    bounding: ClassVar[None] = None
+    bounds: ClassVar[None] = None
+
+    @property
+    def step(self) -> float | None:
+        """Step of the grid."""
+        return self.runs[0][1].step
+
+    @property
+    def clamp(self) -> int | None:
+        """Largest absolute value of true values, where that is limited."""
+        return max((law.clamp for _, law in self.runs if law.clamp is not None), default=None)
+
+    def at(self, left: NDArray[np.bool_]) -> JointLaw:
+        """Return the laws of some of the values."""
+        runs = zip((int(part.sum()) for part in self._split(left)), (law for _, law in self.runs), strict=True)
+        return JointLaw(tuple(run for run in runs if run[0]) or ((0, self.runs[0][1]),))
+
+    def intervals(self, noisy: ArrayLike, level: float = 0.95) -> Ends:
+        """Return intervals for true values, each by the law of its run."""
+        parts = zip(self.runs, self._split(noisy), strict=True)
+        lower, upper = zip(*(law.intervals(part, level) for (_, law), part in parts), strict=True)
+        return np.concatenate(lower), np.concatenate(upper)
+
+    def half_width(self, level: float = 0.95) -> float:
+        """Return a distance that the noise of each value stays within, with a probability of at least the level."""
+        return max(law.half_width(level) for law in dict.fromkeys(law for _, law in self.runs))
+
+    def bias(self, true: ArrayLike | None = None) -> float | Floats:
+        """Return the mean error at hypothetical true values, or the largest."""
+        return self._ask(ErrorLaw.bias, true)
+
+    def standard_error(self, true: ArrayLike | None = None) -> float | Floats:
+        """Return the standard deviation at hypothetical true values, or the largest."""
+        return self._ask(ErrorLaw.standard_error, true)
+
+    def root_mean_square_error(self, true: ArrayLike | None = None) -> float | Floats:
+        """Return the root mean square error at hypothetical true values, or the largest."""
+        return self._ask(ErrorLaw.root_mean_square_error, true)
+
+    def _ask(self, measure: Callable[[ErrorLaw, Any], Any], true: ArrayLike | None) -> Any:  # noqa: ANN401
+        if true is None:
+            return max(measure(law, None) for law in dict.fromkeys(law for _, law in self.runs))
+        parts = zip(self.runs, self._split(true), strict=True)
+        return np.concatenate([measure(law, part) for (_, law), part in parts])
+
+    def _split(self, values: ArrayLike) -> list[NDArray[Any]]:
+        given, total = np.asarray(values), sum(size for size, _ in self.runs)
+        if given.shape != (total,):
+            raise ArgumentError("values", f"of shape {given.shape}", f"must be the {total:,} values of the release")
+        return np.split(given, np.cumsum([size for size, _ in self.runs])[:-1])
 
 
 def checked_level(level: object) -> float:

@@ -392,6 +392,7 @@ class Wording(NamedTuple):
     protected: str = "one person's records"  # the protected unit: what one of two neighbours lacks
     first: str = ""  # first sentence of the statement
     true: str = "the true ones"  # what noisy values are compared with
+    tables: tuple[str, ...] = ()  # names of the tables, where these have noise of their own
     complete: tuple[str, ...] = ()  # where cells below a threshold are left out: the tables of which none is
     noise: str = ""  # sentences on the noise and its error, where what is published is not the noisy values themselves
 
@@ -482,7 +483,7 @@ def _noise_sentences(release: Described, mechanism: NoiseRecord, wording: Wordin
         size = "below 0.001"
     omitted = ""
     if threshold is None:
-        added = "every value"
+        added = f"every value{f' of {" and of ".join(wording.tables)}' if wording.tables else ''}"
         values = "raw noisy values" if release.adjustments else "values"
         chosen = any(step.chosen_by_values for step in release.adjustments)
         share = f"with a probability of {LEVEL:.0%} all {values}" if chosen else f"{LEVEL:.0%} of the {values}"
@@ -552,7 +553,11 @@ def statement_of(release: Described, wording: Wording, error: Mapping[str, Any] 
     if wording.noise:
         sentences.append(wording.noise)
     elif isinstance(mechanism, NoiseRecord):
-        sentences.append(_noise_sentences(release, mechanism, wording, error or _errors(release, mechanism)))
+        for tables, part in mechanism.parts:
+            named = wording._replace(tables=tuple(wording.tables[table] for table in tables))
+            sentences.append(_noise_sentences(release, part, named, _errors(release, part)))
+        if not mechanism.parts:
+            sentences.append(_noise_sentences(release, mechanism, wording, error or _errors(release, mechanism)))
         if _may_be_negative(release, mechanism, wording):
             fitted = any(step.name in ("normalise", "project", "fit_total") for step in release.adjustments)
             sums = "" if fitted else ", and parts may not add up to their totals"

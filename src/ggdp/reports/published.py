@@ -8,6 +8,7 @@ import io
 import math
 import os
 from collections.abc import Mapping
+from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -170,8 +171,9 @@ class PublishedRelease:
         Its content.
     part : Part
         What it adds to a total, checked against its certificate.
-    certificate : Certificate, optional
-        The certificate of its noise, proved again; None for a selection, whose proof is the theorem of its mechanism.
+    certificates : tuple of Certificate
+        The certificates of its noise, proved again: one, or one for each part of its tables that has noise of its own.
+        None for a selection, whose proof is the theorem of its mechanism.
     tables : tuple of PublishedTable
         Its tables; none where values were released without a table.
     signature : Signature, optional
@@ -182,7 +184,7 @@ class PublishedRelease:
     digest: str
     manifest: dict[str, Any]
     part: Part
-    certificate: Certificate | None
+    certificates: tuple[Certificate, ...]
     tables: tuple[PublishedTable, ...]
     signature: Signature | None = None
 
@@ -304,13 +306,16 @@ class PublishedRelease:
 
     @property
     def beyond_certificate(self) -> bool:
-        """Whether the guarantee has parts that the certificate of the noise is not about."""
-        proof, stated = self.certificate, self.part.guarantee
-        if proof is None:
+        """Whether the guarantee has parts that the certificates of the noise are not about."""
+        if not self.certificates:
             return False
-        if proof.bound.quantity == "epsilon":
-            return stated.epsilon > proof.proved or stated.delta > 0.0
-        return stated.epsilon > proof.bound.epsilon or stated.delta > proof.proved  # type: ignore[attr-defined]
+        epsilon = delta = Fraction(0)
+        for proof in self.certificates:
+            is_pure = proof.bound.quantity == "epsilon"
+            epsilon += Fraction(proof.proved if is_pure else proof.bound.epsilon)  # type: ignore[attr-defined]
+            delta += Fraction(0.0 if is_pure else proof.proved)
+        stated = self.part.guarantee
+        return Fraction(stated.epsilon) > epsilon or Fraction(stated.delta) > delta
 
     @property
     def noise(self) -> str:
@@ -319,7 +324,8 @@ class PublishedRelease:
         if self.is_selection:
             return f"{mechanism['name']} among {mechanism['candidates'] - mechanism['excluded']:,} candidates"
         place = "whole numbers" if mechanism["step"] is None else f"multiples of {mechanism['step']:g}"
-        return f"{mechanism['name']} noise on {place}, scale {rounded_up_text(mechanism['scale'], 6)}"
+        scales = ", ".join(rounded_up_text(one["scale"], 6) for one in mechanism.get("parts", (mechanism,)))
+        return f"{mechanism['name']} noise on {place}, {'scales' if 'parts' in mechanism else 'scale'} {scales}"
 
 
 def read_table(path: str | os.PathLike[str], table: int | str = 0) -> Table:
@@ -432,7 +438,8 @@ def read_release(path: str | os.PathLike[str], signers: frozenset[bytes] | None 
     except ArgumentError as refused:
         raise ArgumentError("manifests", name, refused.expected) from None
     manifest = in_own_words(manifest)
-    plain = manifest["mechanism"].get("certificate")
+    noises = manifest["mechanism"].get("parts", [manifest["mechanism"]])
+    proofs = [plain for noise in noises if (plain := noise.get("certificate")) is not None]
     tables = published_tables(manifest, Path(path))
     if signers is not None:
         for table in (table for table in tables if table.state == "changed"):
@@ -442,7 +449,7 @@ def read_release(path: str | os.PathLike[str], signers: frozenset[bytes] | None 
         digest=hashlib.sha256(content).hexdigest(),
         manifest=manifest,
         part=part,
-        certificate=None if plain is None else Certificate.from_dict(plain),
+        certificates=tuple(map(Certificate.from_dict, proofs)),
         tables=tables,
         signature=checked_signature(name, content, signers, argument="manifests"),
     )

@@ -60,6 +60,7 @@ from ggdp.releases.release import PLAIN, adjust, charged_to, make_release, manif
 from ggdp.tables.request import TableRequest
 from ggdp.tables.statistics.statistics_plan import GRID
 from ggdp.tables.table_manifest import table_manifest
+from ggdp.tables.table_noise import LAPLACE, NoisePart, TableNoise, cells_of, joint
 from ggdp.tables.table_plan import plan_request
 
 if TYPE_CHECKING:
@@ -161,6 +162,9 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
     request = TableRequest.from_dict(table["request"], dates)
     grid = GRID if request.statistics else None
     published = [("mechanism", manifest["mechanism"])]
+    if "parts" in manifest["mechanism"]:
+        several = enumerate(manifest["mechanism"]["parts"])
+        published = [(f"mechanism.parts[{number}]", plain) for number, plain in several]
     if table["cut"] is not None:
         published.append(("table.cut.mechanism", table["cut"]["mechanism"]))
     noises: Iterator[tuple[str, Mapping[str, Any]]] = iter(published)
@@ -177,7 +181,24 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
         query = _Query(str(sensitivity), sensitivity, steps)
         return _noise(where, {**plain, "bounds": None, "query_bounds": None}, certificate, goal, query, grid)
 
-    plan = plan_request(request, noise_for)
+    def parts_for(request: TableRequest, goal: Guarantee) -> TableNoise:
+        # Which tables share noise, and how epsilon was split, are public choices; what they add up to is checked.
+        stated = manifest["mechanism"].get("parts")
+        if stated is None:
+            return TableNoise((NoisePart(every, noise_for(goal, request.sensitivity, None)),))
+        parts = []
+        for plain in stated:
+            of = tuple(_integer(one, at_least=1) - 1 for one in plain["tables"])
+            share = PureDP(plain["certificate"]["target"])
+            parts.append(NoisePart(of, noise_for(share, cells_of(request, of), LAPLACE)))
+        if sorted(one for part in parts for one in part.tables) != list(every):
+            raise _ContradictionError("mechanism.parts does not name each table once")
+        if joint(part.mechanism.guarantee for part in parts).epsilon > goal.epsilon:
+            raise _ContradictionError("mechanism.parts have more than the epsilon of the goal together")
+        return TableNoise(tuple(parts))
+
+    every = tuple(range(len(request.by)))
+    plan = plan_request(request, noise_for, parts_for)
     cut = () if plan.cut is None else plan.cut.counts([_integer(one["noisy_count"]) for one in table["cut"]["tables"]])
     release = replace(plan.described, entry=_entry(manifest))
     files = [_file(one) for one in table["tables"]]

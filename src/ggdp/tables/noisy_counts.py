@@ -32,7 +32,8 @@ from ggdp.tables.statistics.sum_groups import SumGroup
 from ggdp.tables.table_manifest import covered
 from ggdp.tables.table_release import Table, TableRelease, tables_of
 from ggdp.tables.thresholds import kept_keys, sparse_cells
-from ggdp.tables.units_over_limit import CutCount, joint
+from ggdp.tables.table_noise import joint
+from ggdp.tables.units_over_limit import CutCount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -197,10 +198,14 @@ def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sou
     request, domains = plan.request, plan.request.domains
     shown = [possible_cells(domain) for domain in domains]
     true = [_every(one, domain)[cells] for one, domain, cells in zip(opened.count(query), domains, shown, strict=True)]
-    noisy = plan.mechanism.release(np.concatenate(true), rng=bits)
-    # The same release, with the request's goal in its description and the units cut in its guarantee.
-    guarantee = None if noisy.guarantee is None else joint(noisy.guarantee, plan.cut)
-    release = make_release(noisy.values, plan.described_mechanism, guarantee)
+    noisy = dict[int, Integers]()
+    for tables, mechanism in plan.parts:
+        drawn = mechanism.release(np.concatenate([true[table] for table in tables]), rng=bits).values
+        ends = np.cumsum([true[table].size for table in tables])[:-1]
+        noisy |= zip(tables, np.split(drawn, ends), strict=True)
+    # One release, with the request's goal in its description and the units cut in its guarantee.
+    values = np.concatenate([noisy[table] for table in range(len(domains))])
+    release = make_release(values, plan.described_mechanism, plan.raw_guarantee if is_private(bits) else None)
     if request.total is not None:
         ends = accumulate((cells.size for cells in shown), initial=0)
         parts = [slice(start, stop) for start, stop in pairwise(ends)]

@@ -777,6 +777,26 @@ class TableRequest(TableOptions):
         return self.max_rows_per_cell or 1
 
     @cached_property
+    def complete(self) -> tuple[bool, ...]:
+        """Whether each unit is counted in exactly one cell of a marginal, if it is counted in any marginal at all.
+
+        Claim. Adding or removing a unit changes one count of each such marginal by 1, and no other, or it changes no
+        count of any marginal; replacing one moves one unit of each from cell to cell. Proof. Every row that is read and
+        kept by the filter has one code in a column that is complete (`ggdp.sources.codes`), so it is in one cell where
+        all columns are, as no cell is impossible. These rows are the same for all marginals, and so is their unit. A
+        unit with such a row is thus in a cell of the marginal, and is counted in one of its cells, with 1, where M or
+        the cells are 1; a unit without one is counted nowhere. Under replace-one, the unit that comes must be counted
+        as well: without a filter a row is, but a column of units may give it no row, or none that names a unit.
+        """
+        once = self.most_in_a_cell == 1
+        if self.neighbours != "add-remove":
+            once = once and self.unit is None and self.where is None
+        return tuple(
+            once and most == 1 and not domain.patterns and all(column.complete for column in domain)
+            for domain, most in zip(self.domains, self.most_cells, strict=True)
+        )
+
+    @cached_property
     def limits_cells(self) -> tuple[bool, ...]:
         """Whether a unit may be counted in fewer cells of a marginal than it is in."""
         if self.unit is None:

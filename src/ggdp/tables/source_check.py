@@ -622,6 +622,8 @@ def draft_of(seen: Sequence[SeenColumn]) -> str:
 
 
 _FEW = 5
+# This share of the values is worth a thought.
+_MANY = 0.05
 _LONGEST_FORM = 24
 # Names that no level has: they are for private use.
 _OTHER, _MISSING = "\ue000", "\ue001"
@@ -716,7 +718,7 @@ def check_table(
         rows = columns[0].rows if columns else ranges[0].rows
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains if len(marginal))
         units = None if request.unit is None else _units(source, request.unit, request, marginals, rows, epsilon)
-    unreadable = _unreadable(columns, ranges, {name for name, column in declared.items() if column.dated})
+    unreadable = _unreadable(columns, ranges, request)
     is_too_large = request.regime == "declared" and request.numbered_cells > MOST_IN_MEMORY
     return TableCheck(
         rows=rows,
@@ -746,18 +748,36 @@ def _request_of(by: Any, domain: Any, given: Mapping[str, Any]) -> TableRequest:
         return TableRequest(by=by, domain=domain, **given, false_cells=1.0)
 
 
-def _unreadable(columns: Sequence[ColumnCheck], ranges: Sequence[RangeCheck], dated: set[str]) -> Iterator[str]:
-    """Yield the alarms of columns of which nearly nothing would be counted."""
-    for column in columns:
+def _unreadable(columns: Sequence[ColumnCheck], ranges: Sequence[RangeCheck], request: TableRequest) -> Iterator[str]:
+    """Yield the alarms of columns of which nearly nothing would be counted, or that are not as complete as declared."""
+    dated = {one.name for one in columns if request.column(one.name).dated}
+    for one in (*columns, *ranges):
+        of_range = isinstance(one, RangeCheck)
+        relying = one.nulls + (one.not_numbers if isinstance(one, RangeCheck) else one.unmatched)
+        if relying > _MANY * one.rows:
+            yield from _relying(request.column(one.name), one.rows, relying, of_range=of_range)
+    for column in (one for one in columns if not request.column(one.name).complete):
         unread = column.unmatched if column.declared != "open" else 0
         unparsable = _TIMES if column.name in dated else _NUMBERS
         needed = unparsable if column.unparsable > unread / 2 else "match no level and no bin"
         yield from _nothing(column.name, column.rows - column.nulls, unread, column.forms, needed)
-    for name in dict.fromkeys(one.name for one in ranges):
+    for name in dict.fromkeys(one.name for one in ranges if not request.column(one.name).complete):
         # Of all levels together, where ranges are by level.
         own = [one for one in ranges if one.name == name]
         values, unread = sum(one.rows - one.nulls for one in own), sum(one.not_numbers for one in own)
         yield from _nothing(name, values, unread, max(one.forms for one in own), _NUMBERS)
+
+
+def _relying(column: Column, rows: int, relying: int, *, of_range: bool = False) -> Iterator[str]:
+    """Yield how many rows rely on what a complete column declares; nothing if none do."""
+    if column.complete and relying:
+        have, counted = (
+            ("number", "the middle of the range") if of_range else ("declared level", repr(column.labels[0]))
+        )
+        yield (
+            f"column {column.name!r} is declared complete, and {relying:,} of {rows:,} rows have no {have}: they are "
+            f"counted as {counted}"
+        )
 
 
 def _column(source: TableSource, column: Column) -> ColumnCheck:
@@ -782,14 +802,15 @@ def _column(source: TableSource, column: Column) -> ColumnCheck:
     advice: tuple[tuple[object, str], ...] = (
         (is_open, "no levels are declared: they would be chosen privately, which needs a delta and omits rare ones"),
         (
-            unmatched and column.other is None,
+            unmatched and column.other_code is None,
             "rows that match no level would not be counted: declare a level `other` for them",
         ),
         (unmatched, "a level seen only in the data must not be declared: take levels from a code book"),
         (
-            nulls and column.missing is None and not is_open,
+            nulls and column.missing_code is None and not is_open,
             "rows without a value would not be counted: declare a level `missing` for them",
         ),
+        *((True, said) for said in _relying(column, int(counts.sum()), nulls + unmatched)),
     )
     return ColumnCheck(
         name=column.name,
@@ -836,10 +857,10 @@ def _ranges(source: TableSource, request: TableRequest, column: Column) -> Itera
     for place, (level, one, (low, high), row) in enumerate(zip(levels, values.ranges, ends, counts, strict=True)):
         below, above = int(row[: edges.index(low)].sum()), int(row[edges.index(high) : -2].sum())
         advice = []
-        # A twentieth of the values is worth a thought.
-        if below + above > 0.05 * row[:-2].sum():
+        if below + above > _MANY * row[:-2].sum():
             advice.append("many values would be clamped: is this the range that the code book gives?")
-        if unread[place]:
+        advice += _relying(column, int(row.sum()), int(unread[place] + row[-1]), of_range=True)
+        if unread[place] and not column.complete:
             advice.append("values that are not numbers are left out of the statistics")
         yield RangeCheck(
             name=column.name,

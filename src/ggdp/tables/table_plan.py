@@ -18,6 +18,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from attrs import evolve
+
 from ggdp import _validate
 from ggdp._files import read_json
 from ggdp._records import options, takes, takes_data
@@ -29,6 +31,7 @@ from ggdp.privacy import ApproxDP, Guarantee, PureDP
 from ggdp.privacy.guarantees import as_goal
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.releases.adjustments import Adjustment
+from ggdp.releases.error_law import ErrorLaw, JointLaw
 from ggdp.releases.mechanism_record import LEVEL, NoiseRecord, Threshold, apply_threshold
 from ggdp.releases.release import Described, statement_of
 from ggdp.signatures import signing_key
@@ -38,12 +41,12 @@ from ggdp.tables.request import AUTO, PlanArguments, ReleaseArguments, TableRequ
 from ggdp.tables.statistics.margins import SIZES, count_half_width, describe_split, half_width_rows, half_widths
 from ggdp.tables.statistics.statistics_plan import StatisticsPlan, plan_statistics, statistics_mechanism
 from ggdp.tables.table_manifest import covered, number_of, protected_unit, table_properties, wording_of
-from ggdp.tables.table_noise import LAPLACE, NoiseFor, table_mechanism
+from ggdp.tables.table_noise import LAPLACE, NoiseFor, NoisePart, PartsFor, has_choice, joint, table_mechanism, table_parts
 from ggdp.tables.table_release import ArrowViews, TableRelease, html_row
-from ggdp.tables.units_over_limit import CutPlan, joint, plan_cut, rest_of_goal
+from ggdp.tables.units_over_limit import CutPlan, plan_cut, rest_of_goal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -66,7 +69,7 @@ _REGIMES = {
 
 def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
     """Return what a plan says, a name and a text in each row."""
-    request, mechanism, guarantee, threshold = plan.request, plan.mechanism, plan.guarantee, plan.threshold
+    request, guarantee, threshold = plan.request, plan.guarantee, plan.threshold
     tables = []
     for table, (names, size, most) in enumerate(zip(request.by, request.sizes, request.most_cells, strict=True)):
         said = f"{' x '.join(names) or 'all rows'}, {'open' if size is None else number_of(size, 'cell')}"
@@ -83,11 +86,10 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
         ("regime", _REGIMES[request.regime]),
         *((("rows", f"only those with {request.where}"),) if request.where is not None else ()),
         ("unit", protected_unit(request)),
-        ("order", rounded_text(mechanism.order, 6)),
-        ("scale", rounded_text(mechanism.scale, 6)),
-        ("plus-minus", f"{plan.half_width:,} at 95 %, around each noisy count"),
+        *([("noise", said)] if (said := _comparison(plan)) else ()),
+        *(row for part in plan.parts for row in _noise_rows(plan, part)),
         *(half_width_rows(plan) if plan.statistics is not None else ()),
-        ("sensitivity", str(mechanism.sensitivity)),
+        *(("sensitivity", f"{part.mechanism.sensitivity}{_of_tables(plan, part.tables)}") for part in plan.parts),
         ("guarantee", str(guarantee)),
         ("cost", f"epsilon = {rounded_up_text(guarantee.epsilon)}{delta} per run"),
     ]
@@ -102,6 +104,35 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
     return rows + [("would write", str(file)) for file in plan.files]
 
 
+def _comparison(plan: TablePlan) -> str:
+    """Return why noise of a norm was chosen, if it was."""
+    if not plan.compared:
+        return ""
+    (name, error), (other, worse) = plan.compared
+    errors = f"{rounded_text(error, 3)}, with {other} noise {rounded_text(worse, 3)}"
+    pure = ", and needs no delta" if plan.request.goal.delta > plan.guarantee.delta == 0.0 else ""
+    return f"{name}: a cell has a standard deviation of at most {errors}{pure}"
+
+
+def _of_tables(plan: TablePlan, tables: Sequence[int]) -> str:
+    """Return which tables are meant, where these are not all."""
+    names = [" x ".join(plan.request.by[table]) or "all rows" for table in tables]
+    return "" if len(names) == len(plan.request.by) else f" of {' and '.join(names)}"
+
+
+def _noise_rows(plan: TablePlan, part: NoisePart) -> Iterator[tuple[str, str]]:
+    """Yield what the noise of some tables is, and how far their counts are off."""
+    which = _of_tables(plan, part.tables)
+    yield "order", rounded_text(part.mechanism.order, 6) + which
+    yield "scale", rounded_text(part.mechanism.scale, 6) + which
+    if plan.statistics is not None:
+        yield "plus-minus", f"{plan.half_width:,} at 95 %, around each noisy count"
+        return
+    for half in dict.fromkeys(plan.half_widths[table] for table in part.tables):
+        like = [table for table in part.tables if plan.half_widths[table] == half]
+        yield "plus-minus", f"{half:,} at 95 %, around each noisy count{_of_tables(plan, like)}"
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class TablePlan:
     """How a request will be answered, and its cost. Made by `ggdp.plan_table`, which reads no data.
@@ -110,12 +141,15 @@ class TablePlan:
     ----------
     request : TableRequest
         What is requested.
-    mechanism : Mechanism
-        The noise.
+    parts : tuple of NoisePart
+        The noise: one mechanism for all tables, or of each which tables its noise is for. Together they have all.
     threshold : Threshold, optional
         The least noisy count that is shown, of sparse and open tables; None if all are.
     guarantee : PureDP, ProbabilisticDP or ApproxDP
         Guarantee of the release, which is also the cost of each run.
+    compared : tuple of (str, float)
+        Where noise of a norm was chosen for several tables: its name and the largest standard deviation of a cell, then
+        those of independent noise.
     cut : CutPlan, optional
         How the units that are in more cells than they are counted in are counted; None if they are not.
     statistics : StatisticsPlan, optional
@@ -129,9 +163,10 @@ class TablePlan:
     """
 
     request: TableRequest
-    mechanism: Mechanism
+    parts: tuple[NoisePart, ...]
     threshold: Threshold | None
     guarantee: Guarantee
+    compared: tuple[tuple[str, float], ...] = ()
     cut: CutPlan | None = None
     statistics: StatisticsPlan | None = None
     engine: Literal["duckdb", "spark"] | None = None
@@ -140,10 +175,34 @@ class TablePlan:
     names: tuple[str, ...] | None = None
     wide: Path | None = None
 
+    @property
+    def raw_guarantee(self) -> Guarantee:
+        """The guarantee of counts before their adjustments, and of the units cut."""
+        cut = () if self.cut is None else (self.cut.mechanism.guarantee,)
+        return joint([*(part.mechanism.guarantee for part in self.parts), *cut])
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The noise; that of the first part where tables have noise of their own (`parts`)."""
+        return self.parts[0].mechanism
+
+    @cached_property
+    def laws(self) -> tuple[ErrorLaw, ...]:
+        """The law of the noise of a cell, for each table."""
+        found = {table: law for part in self.parts for table, law in zip(part.tables, part.laws, strict=True)}
+        laws = [found[table] for table in range(len(self.request.by))]
+        return tuple(laws if self.threshold is None else [evolve(law, clamp=None) for law in laws])
+
     @cached_property
     def described_mechanism(self) -> NoiseRecord:
         """The mechanism as a release describes it: for the goal of the request, with the threshold."""
-        described = replace(self.mechanism.record, goal=self.request.goal, losses=self.losses)
+        described = self.mechanism.record
+        if len(self.parts) > 1:
+            sizes = [size for size in self.request.sizes if size is not None]
+            law = JointLaw(tuple(zip(sizes, self.laws, strict=True)))
+            records = [(part.tables, part.mechanism.record) for part in self.parts]
+            described = NoiseRecord.joint(records, self.request.goal, str(self.request.sensitivity), law)
+        described = replace(described, goal=self.request.goal, losses=self.losses)
         return described if self.threshold is None else apply_threshold(described, self.threshold)
 
     @cached_property
@@ -176,7 +235,7 @@ class TablePlan:
         (1 - delta) delta' + delta. That is a loss which is infinite with the probability delta, beside those of the
         noise.
         """
-        found = self.mechanism.losses
+        found = tuple(counted for part in self.parts for counted in part.mechanism.losses)
         if self.cut is not None:
             found += self.cut.mechanism.losses
         if self.statistics is not None:
@@ -199,7 +258,12 @@ class TablePlan:
         """Half-width of the 95 % interval of a count."""
         if self.statistics is not None:
             return count_half_width(self)
-        return int(self.mechanism.law.half_width(LEVEL))
+        return max(self.half_widths)
+
+    @cached_property
+    def half_widths(self) -> tuple[int, ...]:
+        """Half-width of the 95 % interval of a count, for each table of counts."""
+        return tuple(int(law.half_width(LEVEL)) for law in self.laws)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -303,9 +367,8 @@ class TablePlan:
             "regime": request.regime,
             "cells": request.cells,
             "tables": [{"by": list(names), **table_properties(request, k)} for k, names in enumerate(request.by)],
-            "order": self.mechanism.order,
-            "scale": self.mechanism.scale,
-            "std": self.mechanism.std,
+            **self._noise_values(),
+            **({"compared": [{"name": name, "std": std} for name, std in self.compared]} if self.compared else {}),
             "plus_minus": self.half_width,
             "level": LEVEL,
             "threshold": None if self.threshold is None else self.threshold.to_dict(),
@@ -315,13 +378,22 @@ class TablePlan:
             "statistics": None
             if self.statistics is None
             else {**describe_split(self.statistics), "plus_minus": half_widths(self), "units_of_a_cell": list(SIZES)},
-            "sensitivity": str(self.mechanism.sensitivity),
+            "sensitivity": self.described_mechanism.sensitivity,
             "warnings": self.warnings,
             "files": [str(file) for file in self.files],
             **({} if self.engine is None else {"engine": self.engine}),
             # What JSON cannot tell: which texts are dates.
             **({"dates": dates} if (dates := request.dates) else {}),
         }
+
+    def _noise_values(self) -> dict[str, Any]:
+        """Return order, scale and standard deviation of the noise, and where these differ those of each table."""
+        found = [{name: getattr(part.mechanism, name) for name in ("order", "scale", "std")} for part in self.parts]
+        if len(found) == 1:
+            return found[0]
+        largest = {"order": None, "scale": None, "std": max(one["std"] for one in found)}
+        tables = ([table + 1 for table in part.tables] for part in self.parts)
+        return {**largest, "parts": [{"tables": of, **one} for of, one in zip(tables, found, strict=True)]}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> TablePlan:
@@ -447,6 +519,7 @@ class PublishedFiles(ArrowViews):
 def plan_request(
     request: TableRequest,
     noise_for: NoiseFor | None = None,
+    parts_for: PartsFor | None = None,
     *,
     engine: Literal["duckdb", "spark"] | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -454,7 +527,7 @@ def plan_request(
     names: tuple[str, ...] | None = None,
     wide: str | os.PathLike[str] | None = None,
 ) -> TablePlan:
-    """Return how a request will be answered; `noise_for` takes noise from published certificates, not by a search."""
+    """Return how a request will be answered; others take noise from published certificates, not by a search."""
     tables = len(request.by)
     if out is not None:
         output_files.targets(out, tables, names)
@@ -486,12 +559,18 @@ def plan_request(
         share = thresholds.noise_share(goal.delta, neighbours=request.neighbours, **cells)
         goal = ApproxDP(goal.epsilon, share)
     sensitivity = request.sensitivity if split is None else split.sensitivity
-    noise = noise_for(goal, sensitivity, None if request.order == AUTO else request.order)
+    if has_choice(request):
+        parts, compared = (parts_for or table_parts)(request, goal)
+    else:
+        noise = noise_for(goal, sensitivity, None if request.order == AUTO else request.order)
+        parts, compared = (NoisePart(tuple(range(tables)), noise),), ()
+    noise, cut = parts[0].mechanism, plan_cut(request, noise_for)
     # In steps of the noise, of which a unit adds so many to a count.
-    order, scale, cut = noise.law.order, noise.law.scale, plan_cut(request, noise_for)
+    order, scale = noise.law.order, noise.law.scale
     unit = 1 if split is None else split.count_size
     most = request.most_in_a_cell * unit
-    threshold, guarantee = None, noise.guarantee if split is None else split.joint(noise.guarantee)
+    threshold, guarantee = None, joint(part.mechanism.guarantee for part in parts)
+    guarantee = guarantee if split is None else split.joint(guarantee)
     if m:
         share = thresholds.threshold_share(request.goal.delta, guarantee, **cells)
         tau = -(-thresholds.key_threshold(order, scale, delta=share, cells_of_a_unit=m, most_in_a_cell=most) // unit)
@@ -503,13 +582,14 @@ def plan_request(
         assert request.cells is not None
         tau = thresholds.sparse_threshold(order, scale, cells=request.cells, false_cells=request.false_cells)
         threshold = Threshold(value=-(-tau // unit), cells=request.cells, false_cells=request.false_cells)
-    guarantee = joint(guarantee, cut)
+    guarantee = guarantee if cut is None else joint([guarantee, cut.mechanism.guarantee])
     # The guarantee of keys that are chosen is approximate already.
     if request.nonnegative or request.total is not None or request.false_cells is not None:
         guarantee = guarantee.after_postprocessing()
     return TablePlan(
         request=request,
-        mechanism=noise,
+        parts=parts,
+        compared=compared,
         threshold=threshold,
         guarantee=guarantee,
         cut=cut,

@@ -75,7 +75,7 @@ def table_intervals(
     """Return the ends of the 95 % intervals of one table, from its raw noisy counts."""
     # Where the units cut are counted, part of what an interval may miss is for their noise.
     is_cut = plan.cut is not None and table in plan.cut.tables
-    law, level = plan.described_mechanism.law, CELL_LEVEL if is_cut else LEVEL
+    law, level = plan.laws[table], CELL_LEVEL if is_cut else LEVEL
     if plan.threshold is None or plan.request.regimes[table] == "declared":
         lower, upper = law.intervals(noisy, level)
     else:
@@ -567,7 +567,7 @@ def tables_of(release: Release, plan: TablePlan, keys: list[pa.Table], cut: Sequ
         part = slice(start, start + key.num_rows)
         start = part.stop
         lower, upper = table_intervals(plan, number, release.noisy[part], cut)
-        law = plan.mechanism.law
+        law = plan.laws[number]
         table = Table(
             domain=domain,
             keys=key,

@@ -135,7 +135,7 @@ def measure_of(request: TableRequest, statistic: Statistic) -> Measure:
     rule = None if request.unit is None else request.per_unit or statistic.rule
     column, values = request.column(statistic.column), request.values_in(statistic.column)
     assert values is not None
-    return Measure(column=statistic.column, values=values, rule=rule, text=column.text)
+    return Measure(column=statistic.column, values=values, rule=rule, text=column.text, complete=column.complete)
 
 
 def plan_statistics(request: TableRequest) -> StatisticsPlan:
