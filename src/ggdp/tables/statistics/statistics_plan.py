@@ -116,6 +116,11 @@ class StatisticsPlan:
         """Losses that dominate the quantiles in a composition."""
         return tuple(CountedLoss(ResponseLoss(planned.epsilon, 0.0), 1) for planned in self.quantiles)
 
+    @property
+    def blocks(self) -> bool:
+        """Whether the groups of a cell have noise with one total."""
+        return any(group.block for group in self.groups)
+
     def goal_of_sums(self, goal: Guarantee) -> Guarantee:
         """Return what is left of a goal for the sums; rounded down, so the total is not above the goal."""
         left = -rounded_up(self._spent() - Fraction(goal.epsilon), of="epsilon")
@@ -219,6 +224,41 @@ def _plan_quantiles(
         fractions=statistic.exact_fractions, steps=measure.values.steps, epsilon=cost, neighbours=request.neighbours
     )
     return PlannedQuantiles(statistic, measure, tables, epsilon, drawn)
+
+
+def in_blocks(request: TableRequest, split: StatisticsPlan) -> StatisticsPlan | None:
+    """Return the same statistics from groups whose noise has one total in each cell; None where they cannot have it."""
+    alike = len({group.size for group in split.groups}) == 1 and all(group.kind != "key" for group in split.groups)
+    if not (alike and max(map(len, split.tables)) > 1 and request.order == "auto" and request.neighbours == "add-remove"):
+        return None
+    tables = []
+    for groups in split.tables:
+        found = (evolve(one, kind="pair") if one.kind == "sum" else one for one in groups)
+        known = ((one, one.measure is not None and one.measure.complete) for one in found)
+        tables.append(tuple(evolve(one, block=True, complete=complete) for one, complete in known))
+    return evolve(split, tables=tuple(tables))
+
+
+def block_parts(request: TableRequest, split: StatisticsPlan, goal: Guarantee) -> tuple[tuple[NoisePart, ...], float]:
+    """Return noise of each table for groups in blocks, and the largest error of a mean; epsilon is split by errors.
+
+    The error is the standard deviation of half the difference of the outer sums of a block, in units. That of a mean at
+    the middle of its range is the same over the number of units; independent noise of scale b has b.
+    """
+    steps, errors = [], []
+    for table, groups in enumerate(split.tables):
+        steps.append(request.most_cells[table] * max(group.most_moved for group in groups))
+        free = [group.sums - 1 for group in groups]
+        blocks = [Block(n, (*free[:k], *free[k + 1 :])) for k, n in enumerate(free) if n]
+        half = np.array([[-0.5, *[0.0] * (groups[0].sums - 2), 0.5]])
+        errors.append(max((float(block.deviations(half)[0]) for block in blocks), default=1.0) * steps[-1])
+    total, parts = sum(map(Fraction, errors)), []
+    for table, (moved, error) in enumerate(zip(steps, errors, strict=True)):
+        epsilon = -rounded_up(-Fraction(goal.epsilon) * Fraction(error) / total, of="epsilon")
+        sums = [group.sums for group in split.tables[table]]
+        change = Sensitivity.groups(sums, d=moved / STEPS_OF_A_UNIT, complete=[True] * len(sums))
+        parts.append(NoisePart((table,), MinkowskiMechanism(PureDP(epsilon), change, grid=GRID)))
+    return tuple(parts), float(total) / STEPS_OF_A_UNIT / goal.epsilon
 
 
 def statistics_mechanism(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Mechanism:

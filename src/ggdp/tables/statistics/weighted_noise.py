@@ -32,6 +32,27 @@ between 1 and 2. The exponent is x^P (d^-P - x^(p - P)): not negative at first, 
 densities cross once, and |K| is stochastically smaller than d |K'|. Both are symmetric and unimodal, so their weighted
 sums compare in the same way.
 
+**Blocks.** The sums of all groups of a cell can have Minkowski noise with one total (`ggdp.noise.minkowski_noise`,
+"added"), K = n + 1 sums in a block of n free coordinates, all blocks complete. On the reals and for b = 1 the density
+at (a, c) is proportional to e^-(a + c) times the volumes V_n(a, c), proportional to the sum of C(n, i)^2 a^i c^(n - i),
+of all blocks, in which their points are uniform; a - c is the total. The integral over a and c of
+e^(-alpha a - gamma c) times the integral of e^(i t w.x) over a block is
+
+    F(alpha, gamma) = (alpha + gamma)^n / product of (alpha - i t w_l) (gamma + i t w_l) over the K sums,
+
+since a sum is either positive or negative, and what a and c have in excess of the parts adds 1/(alpha + gamma). Terms
+a^i c^k of the volumes of the other blocks are derivatives of F, so E e^(i t w.x) is a finite sum over the coefficients
+of F at alpha = gamma = 1. X is symmetric and log-concave. So c is a norm of the weights (Bobkov, "Convex bodies and
+norms associated to convex measures", PTRF 2010), and so is its largest value over all signs of the weights, which does
+not fall if any |w_i| grows: chords lie above both.
+
+Claim (steps). Integer noise of scale b, divided by b, is within D + 2 steps of this noise times the largest weight, but
+for a probability of D/b, D being the free coordinates of all blocks. Proof: integer noise is a mixture over patterns,
+which say in which order, and to which sums, the gaps between D positions on two lines belong; a gap is 1 + floor(b E),
+E exponential, which is within 1 of b E. Patterns with fewer positions come from those with D by contracting k of their
+D gaps, so there are at most C(D, k) times as many with D - k, each with the weight (e^(1/b) - 1)^k of one with D. So
+those with D have a probability of at least e^(-D/b).
+
 Rounding: standard quantiles are raised by `MARGIN`, which is above the error of their inversion. Noise on the integers
 of scale b is within one step of b K, in the same probabilities up to terms of order b^-2 (`ggdp.noise`
 compares the sums), so each coordinate adds one step times its weight.
@@ -42,7 +63,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
@@ -129,7 +150,8 @@ class BlockNoise:
 
     def half_widths(self, weights: ArrayLike, level: float = 0.95) -> Floats:
         """Return distances that weighted sums of the noise stay within, with a probability of at least the level."""
-        rows = np.asarray(weights, dtype=np.float64)
+        # Those of a complete column begin with one for a sum that is known to be 0.
+        rows = np.asarray(weights, dtype=np.float64)[..., -self.free - 1 :]
         distinct, back = np.unique(rows.reshape(-1, rows.shape[-1]), axis=0, return_inverse=True)
         found = Block(self.free, self.others).raised(self._level(level), distinct)[back.reshape(-1)]
         return np.asarray(found.reshape(rows.shape[:-1]) * self.scale + self._steps * np.abs(rows).max(axis=-1))
@@ -152,8 +174,10 @@ class BlockNoise:
         return self.free + sum(self.others) + 2
 
     def _level(self, level: float) -> float:
-        missing = 1.0 - top_share((self.free, *self.others), self.scale)
-        return _level(min(level + missing, 0.5 * (1.0 + level)))
+        return _level(min(_level(level) + (self.free + sum(self.others)) / self.scale, 0.5 * (1.0 + level)))
+
+
+SumNoise: TypeAlias = WeightedNoise | BlockNoise
 
 
 def _level(level: float) -> float:
@@ -223,14 +247,17 @@ class Block(NamedTuple):
             return np.max([signed.raised(level, np.abs(rows) * np.array(sign)) for sign in signs], axis=0)
         largest = np.abs(rows).max(axis=1)
         rows = rows / largest[:, None]
-        # The standard deviation, from the curvature of the transform at 0.
-        deviations = np.sqrt(2.0 * (1.0 - self.transform(rows, np.array([_FLAT]))[:, 0])) / _FLAT
-        # In a unit in which it is that of Laplace noise. The density at 0 is at most 1 / (2^(1/2) std), since X is
-        # log-concave and symmetric, so that P(|X| <= level) is not above the level.
-        unit, spread = deviations / math.sqrt(2.0), 1.01 * math.sqrt(2.0)
+        # In a unit in which the standard deviation is that of Laplace noise. The density at 0 is at most
+        # 1 / (2^(1/2) std), since X is log-concave and symmetric, so that P(|X| <= level) is not above the level.
+        unit, spread = self.deviations(rows) / math.sqrt(2.0), 1.01 * math.sqrt(2.0)
         start = np.full(len(rows), 0.99 * level)
         found = _invert(self.transform, rows / unit[:, None], level, start, spread, (_FAR + 1.0) * spread, _end(1.0))
         return largest * unit * found * (1.0 + MARGIN)
+
+    def deviations(self, rows: Floats) -> Floats:
+        """Return the standard deviation of w.x for each row of weights of at most 1, up to 1e-3 of it."""
+        # From the curvature of the transform at 0.
+        return np.asarray(np.sqrt(2.0 * (1.0 - self.transform(rows, np.array([_FLAT]))[:, 0])) / _FLAT)
 
     def transform(self, rows: Floats, t: Floats) -> Floats:
         """Return E cos(t w.x) for each row of weights."""
@@ -444,3 +471,4 @@ def _transform_table(order: float) -> tuple[Floats, Floats]:
     moments = mass * x
     slopes = -(sin_coarse * moments) @ cos_fine - (cos_coarse * moments) @ sin_fine
     return values.reshape(-1)[:count], slopes.reshape(-1)[:count]
+
