@@ -42,10 +42,12 @@ if TYPE_CHECKING:
     from ggdp.ledger import Ledger as Ledger
     from ggdp.mechanisms import ExponentialMechanism as ExponentialMechanism
     from ggdp.mechanisms import Mechanism as Mechanism
+    from ggdp.mechanisms import MinkowskiMechanism as MinkowskiMechanism
     from ggdp.noise import BoundaryInflatedGeneralizedGaussian as BoundaryInflatedGeneralizedGaussian
     from ggdp.noise import GeneralizedGaussian as GeneralizedGaussian
     from ggdp.noise import IntegerGeneralizedGaussian as IntegerGeneralizedGaussian
     from ggdp.noise import IntegerNoise as IntegerNoise
+    from ggdp.noise import MinkowskiNoise as MinkowskiNoise
     from ggdp.noise import SecureSource as SecureSource
     from ggdp.noise import SeededSource as SeededSource
     from ggdp.noise import TruncatedGeneralizedGaussian as TruncatedGeneralizedGaussian
@@ -87,10 +89,10 @@ _MODULES = {
     "ggdp.calibration": "Calibration calibrate",
     "ggdp.errors": "GgdpError",
     "ggdp.ledger": "Ledger",
-    "ggdp.mechanisms": "ExponentialMechanism Mechanism",
+    "ggdp.mechanisms": "ExponentialMechanism Mechanism MinkowskiMechanism",
     "ggdp.noise": (
-        "BoundaryInflatedGeneralizedGaussian GeneralizedGaussian IntegerGeneralizedGaussian IntegerNoise SecureSource "
-        "SeededSource TruncatedGeneralizedGaussian"
+        "BoundaryInflatedGeneralizedGaussian GeneralizedGaussian IntegerGeneralizedGaussian IntegerNoise "
+        "MinkowskiNoise SecureSource SeededSource TruncatedGeneralizedGaussian"
     ),
     "ggdp.planning": "Plan plan",
     "ggdp.privacy": "ApproxDP ProbabilisticDP PureDP Sensitivity",

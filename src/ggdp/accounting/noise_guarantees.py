@@ -300,7 +300,7 @@ def calibration_of_law(law: NoiseLaw, sensitivity: Sensitivity, *, delta: float)
 def delta_of(noise: Calibration, epsilon: float) -> Between:
     """Return two floats with the delta of calibrated noise between them; the body of `Calibration.delta`."""
     at = _validate.finite(epsilon=epsilon)
-    if noise.bounding is not None:
+    if _is_pure_only(noise):
         return delta_of_pure(_pure_loss(noise)[1], at)
     return delta_between(NoisyQuery(noise.law, noise.question.sensitivity), at)
 
@@ -308,7 +308,7 @@ def delta_of(noise: Calibration, epsilon: float) -> Between:
 def epsilon_of(noise: Calibration, delta: float) -> Between:
     """Return two floats with the epsilon of calibrated noise between them; the body of `Calibration.epsilon`."""
     slack = _validate.probability(delta=delta)
-    if noise.bounding is None:
+    if not _is_pure_only(noise):
         return epsilon_between(NoisyQuery(noise.law, noise.question.sensitivity), slack, guess=noise.goal.epsilon)
     lower, upper = _pure_loss(noise)
     return (lower, upper) if slack == 0.0 else (0.0, epsilon_of_pure(upper, slack))
@@ -318,25 +318,32 @@ def renyi_of(noise: Calibration, alpha: float) -> Between:
     """Return two floats with the Renyi divergence of calibrated noise between them; the body of `Calibration.renyi`."""
     if _validate.finite(alpha=alpha) <= 1.0:
         raise ArgumentError("alpha", alpha, "must be above 1")
-    if noise.bounding is not None:
+    if _is_pure_only(noise):
         return 0.0, renyi_of_pure(_pure_loss(noise)[1], alpha).upper
     return renyi_between(NoisyQuery(noise.law, noise.question.sensitivity), float(alpha))
 
 
 def concentrated_of(noise: Calibration) -> Between:
     """Return two floats with the least rho of calibrated noise between them; the body of `Calibration.concentrated`."""
-    if noise.bounding is not None:
+    if _is_pure_only(noise):
         pure = _pure_loss(noise)[1]
         return 0.0, math.nextafter(pure * pure / 2.0, math.inf)
     return concentrated_between(NoisyQuery(noise.law, noise.question.sensitivity))
 
 
+def _is_pure_only(noise: Calibration) -> bool:
+    """Return whether only the pure loss of noise is known: it is kept in bounds, or of a norm."""
+    return noise.bounding is not None or noise.law.norm is not None
+
+
 def _pure_loss(noise: Calibration) -> Between:
-    """Return two floats with the pure loss of bounded noise between them, from its certificate."""
+    """Return two floats with the pure loss of such noise between them, from its certificate."""
     bound = noise.certificate.bound
     loss = bound.enclose(noise.law)
     if bound.exact and not noise.question.joint_binds:
         return loss.lower, loss.upper
+    if noise.law.norm is not None:
+        return 0.0, loss.upper
     # The loss of one coordinate that changes alone is a lower bound.
     least = 0.0
     for width, size, _ in noise.question.coordinates:

@@ -39,7 +39,7 @@ from flint import arb
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
 from ggdp.errors import CertificateError
 from ggdp.privacy.sensitivity import Sensitivity
-from ggdp.proofs.bound import Enclosure
+from ggdp.proofs.bound import Enclosure, require_unbounded
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.one_coordinate import IntegerShiftDelta, ShiftDelta
 from ggdp.proofs.several_coordinates import CornerDelta
@@ -60,6 +60,9 @@ class NoisyQuery:
 
     law: NoiseLaw
     sensitivity: Sensitivity
+
+    def __post_init__(self) -> None:
+        require_unbounded(self.law)
 
     @property
     def case(self) -> WorstCase:

@@ -143,7 +143,7 @@ class Calibration:
 
     @property
     def std(self) -> float:
-        """Standard deviation of the noise; under bounding the largest over the true value.
+        """Standard deviation of the noise; the largest over the true value under bounding, over cells with a norm.
 
         With a grid it is about the noise, from the rounded value on. Rounding itself changes a value by at most half a
         step.
@@ -152,7 +152,10 @@ class Calibration:
 
     @property
     def mean_abs(self) -> float:
-        """Mean absolute error, counted as `std` is; under bounding the largest over the true value."""
+        """Mean absolute error, counted as `std` is; an upper bound for noise of a norm.
+
+        Under bounding it is the largest over the true value.
+        """
         return self._errors()[1]
 
     def _errors(self) -> tuple[float, float]:
@@ -161,6 +164,13 @@ class Calibration:
         from ggdp.noise.bounded_law import largest_errors
 
         law, bounds, step = self.law, self.question.bounds, 1.0 if self.grid is None else self.grid.step
+        if law.norm is not None:
+            from ggdp.noise.norm_ball_noise import vector_noise
+
+            found = vector_noise(law).std
+            std = found * max(law.norm.sizes or (1.0,)) if isinstance(found, float) else max(found)
+            # The mean of a size is at most the root of its mean square.
+            return std, std
         if law.bounding is None or bounds is None:
             kind = IntegerGeneralizedGaussian if law.support == "integer" else GeneralizedGaussian
             noise = kind(order=law.order, scale=law.scale)
@@ -387,6 +397,10 @@ class Calibration:
                 "grid and proves the scale for it, or calibrate with support = 'integer'"
             )
             raise ArgumentError("support", self.support, expected)
+        if self.law.norm is not None:
+            raise ArgumentError(
+                "norm", self.law.norm.kind, "is of noise for whole vectors: use ggdp.MinkowskiMechanism"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, fit for JSON."""

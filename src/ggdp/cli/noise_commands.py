@@ -98,13 +98,16 @@ def calibrate(
         for one in orders
     ]
     result, *others = results
+    # A norm that is known of the whole change is used better by noise of that norm.
+    advice = (NORM_ADVICE,) if goal.delta == 0.0 and query.joint is not None and query.joint[0] > 1.0 else ()
     if as_csv:
         columns = ("order", "scale", "std", "mean_abs")
         lines = [[*(getattr(one, name) for name in columns), *one.guarantee.to_dict().values()] for one in results]
         say("\n".join(",".join(map(str, line)) for line in ([*columns, *result.guarantee.to_dict()], *lines)))
         return
     if as_json:
-        print_json({"calibrations": [found.to_dict() for found in results]} if others else result.to_dict())
+        records = [found.to_dict() | {"notes": [*found.notes, *advice]} for found in results]
+        print_json({"calibrations": records} if others else records[0])
         return
     if others:
         print_table(
@@ -117,7 +120,9 @@ def calibrate(
         )
         for text in dict.fromkeys(str(one.guarantee) for one in results):
             say(f"guarantee: {text}, certified")
-        for note in dict.fromkeys(note for one in results for note in (*one.notes, *filter(None, [one.caution]))):
+        for note in dict.fromkeys(
+            note for one in results for note in (*one.notes, *filter(None, [one.caution]), *advice)
+        ):
             say(f"note: {note}")
         return
     proof = result.certificate
@@ -140,10 +145,15 @@ def calibrate(
         ("certificate", f"{proof.bound.quantity} <= {proof.proved!r}{tight}"),
         ("proved by", f"{proof.bound.statement}{grid}"),
         ("computed with", f"{proof.arithmetic}, {proof.precision} bits"),
-        *(("note", note) for note in (*result.notes, *filter(None, [result.caution]))),
+        *(("note", note) for note in (*result.notes, *filter(None, [result.caution]), *advice)),
     ]
     print_table("calibration", rows)
 
+
+NORM_ADVICE = (
+    "independent noise makes little use of a norm of the whole change; for pure DP ggdp.MinkowskiMechanism adds noise "
+    "of that norm, and ggdp plan compares the two"
+)
 
 # The words of `ggdp.planning.error_measures`, which is too heavy to load before it is needed.
 MeasureName: TypeAlias = Literal["mean-abs", "rmse", "quantile", "max"]

@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 from ggdp.accounting.composition import calibrated_losses
 from ggdp.errors import ArgumentError
 from ggdp.ledger.charging import ChargeRequest, PendingCharge
-from ggdp.mechanisms.certified_noise import CertifiedNoise, add_saturating
+from ggdp.mechanisms.certified_noise import OF_A_NORM, CertifiedNoise, add_saturating
 from ggdp.noise.entropy import Integers, Source, checked_source, is_private, takes_rng
 from ggdp.privacy import Guarantee, Sensitivity
 from ggdp.privacy.grid import Grid, exact_numbers, refused_type
@@ -54,10 +54,14 @@ if TYPE_CHECKING:
 
 
 _PAPER = "Liu, arXiv 1602.06028 v5"
+# The name of noise of a norm, and its source.
+MINKOWSKI = "Minkowski", f"{_PAPER}, Section 2 (Minkowski distance as utility); Hardt and Talwar, STOC 2010"
 
 
 def kind_of(calibration: Calibration) -> tuple[str, str]:
     """Return the name of a calibration's mechanism and its source."""
+    if calibration.law.norm is not None:
+        return MINKOWSKI
     if calibration.ideal is not None:
         # Noise on a grid has the name of what was asked for.
         return kind_of(calibration.ideal)
@@ -98,8 +102,19 @@ def kind_of(calibration: Calibration) -> tuple[str, str]:
 
 # Elements that stay in the cache while they are worked on.
 _BLOCK = 1 << 15
-_INTEGERS = Grid(step=1.0)
+INTEGERS = Grid(step=1.0)
 _INTEGERS_BY_TYPE = "must be integers by type: convert whole numbers (astype('int64')), or use support = 'real'"
+
+
+def require_integers_by_type(given: NDArray[Any]) -> None:
+    """Refuse true values that are not integers by type, as `exact_numbers` gives them."""
+    # The empty list, which is a float array to NumPy, is one of integers, too.
+    if not (
+        given.dtype in (np.int64, np.uint64)
+        or given.size == 0
+        or (given.dtype == object and all(isinstance(value, numbers.Integral) for value in given.flat))
+    ):
+        raise refused_type(_INTEGERS_BY_TYPE)
 
 
 @frozen(repr=False)
@@ -147,6 +162,8 @@ class Mechanism:
     @law.default
     def _law(self) -> ErrorLaw:
         law, bounds = self.calibration.law, self.calibration.question.bounds
+        if law.norm is not None:
+            raise ArgumentError("calibration", f"of the norm {law.norm.kind!r}", OF_A_NORM)
         return ErrorLaw(
             order=law.order,
             scale=law.scale,
@@ -291,13 +308,8 @@ class Mechanism:
         with PendingCharge(ledger, self, analyst=analyst, rng=bits) as charge:
             entry = charge.commit()
             given = exact_numbers(values)
-            # The empty list, which is a float array to NumPy, is one of integers, too.
-            if self.calibration.grid is None and not (
-                given.dtype in (np.int64, np.uint64)
-                or given.size == 0
-                or (given.dtype == object and all(isinstance(value, numbers.Integral) for value in given.flat))
-            ):
-                raise refused_type(_INTEGERS_BY_TYPE)
+            if self.calibration.grid is None:
+                require_integers_by_type(given)
             shape, moving, bounds = given.shape, self.sensitivity.moving, self.calibration.bounds
             if self.sensitivity.has_fixed_dimension and given.size != moving:
                 expected = f"the sensitivity is of a query of {moving} coordinates"
@@ -328,7 +340,7 @@ class Mechanism:
 
     def _indices(self, values: NDArray[Any], part: slice) -> Integers:
         """Return the indices of a part of the values, within the bounds that the sensitivity was taken from."""
-        grid, given = self.calibration.grid or _INTEGERS, values[part]
+        grid, given = self.calibration.grid or INTEGERS, values[part]
         indices = given if self.calibration.grid is None and given.dtype == np.int64 else grid.index_of_exact(given)
         if self.sensitivity.bounds is None:
             return indices

@@ -30,7 +30,7 @@ import math
 import sys
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from attrs import field, frozen
@@ -43,13 +43,18 @@ from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.noise import Binomial, BoundaryInflatedIntegerNoise, IntegerNoise, Source, TruncatedIntegerNoise
 from ggdp.noise.entropy import Integers
 from ggdp.noise.integer_noise import FARTHEST, WIDEST
+from ggdp.noise.norm_ball_noise import NormBallNoise, vector_noise
 from ggdp.privacy import Guarantee, ProbabilisticDP
 from ggdp.privacy.grid import LARGEST, LEAST, Grid
 from ggdp.proofs.tails import tail
 
+if TYPE_CHECKING:
+    from ggdp.noise.minkowski_noise import MinkowskiNoise
+
 # Sums that are looked at together.
 BLOCK = 1 << 18
 _FAR = 1 << 62
+OF_A_NORM = "its noise is drawn for whole vectors: use ggdp.MinkowskiMechanism"
 
 
 class Saturation(NamedTuple):
@@ -66,11 +71,11 @@ def _certify(calibration: Calibration) -> Calibration:
         expected = "must be a Calibration, as returned by ggdp.calibrate"
         raise ArgumentTypeError("calibration", type(calibration).__name__, expected)
     calibration.require_proof()
-    if calibration.support == "real" and calibration.grid is None:
+    if calibration.support == "real" and calibration.grid is None and calibration.law.norm is None:
         calibration = on_grid(calibration)
     unit = "integers" if calibration.grid is None else "steps of the grid"
     bounds, scale = calibration.question.bounds, calibration.law.scale
-    if bounds is None and scale > WIDEST:
+    if bounds is None and scale > WIDEST and calibration.law.norm is None:
         raise ArgumentError("scale", scale, f"is too wide for 64-bit draws, in {unit}; use a coarser unit or Grid")
     for pair in bounds or ():
         if max(map(abs, pair)) > FARTHEST:
@@ -100,7 +105,14 @@ class CertifiedNoise:
         law = self.calibration.law
         if law.bounding is not None:
             raise ArgumentError("bounding", self.calibration.bounding, "is drawn around true values")
+        if law.norm is not None:
+            raise ArgumentError("calibration", f"of the norm {law.norm.kind!r}", OF_A_NORM)
         return IntegerNoise(order=law.order, scale=law.scale)
+
+    @cached_property
+    def vectors(self) -> MinkowskiNoise | NormBallNoise:
+        """What draws whole vectors, for noise of a norm; on the reals it rounds noisy values to a grid."""
+        return vector_noise(self.calibration.law)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy is made like any other, so that it is proved where it is drawn from.

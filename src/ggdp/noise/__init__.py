@@ -17,6 +17,7 @@ from ggdp.noise.integer_noise import (
     IntegerNoise,
     TruncatedIntegerNoise,
 )
+from ggdp.noise.minkowski_noise import MinkowskiNoise
 
 __all__ = [
     "Binomial",
@@ -27,6 +28,7 @@ __all__ = [
     "GeneralizedGaussian",
     "IntegerGeneralizedGaussian",
     "IntegerNoise",
+    "MinkowskiNoise",
     "SecureSource",
     "SeededSource",
     "Source",

@@ -39,10 +39,11 @@ from ggdp._work import within, without_limit
 from ggdp.accounting.noise_guarantees import calibration_of_law, delta_between, epsilon_above
 from ggdp.accounting.profile import NoisyQuery
 from ggdp.calibration import Calibration, calibrate
-from ggdp.calibration.least_scale import checked_question, least_law, propose, search_for
+from ggdp.calibration.least_scale import checked_question, least_law, minkowski_calibration, propose, search_for
 from ggdp.calibration.scale_for_several_coordinates import corner_excess, wavy_scale
 from ggdp.calibration.search import passing_end, passing_from
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, SearchError, UnattainableError, UnprovedError
+from ggdp.noise.norm_ball_noise import NormBallNoise, vector_noise
 from ggdp.planning.error_measures import Measure, MeasureName, Outside, noise_outside, validate_measure
 from ggdp.privacy import ApproxDP, Guarantee, PureDP, Sensitivity
 from ggdp.privacy.guarantees import as_goal
@@ -59,13 +60,13 @@ class Choice:
     Attributes
     ----------
     name : str
-        "best", "laplace" or "gaussian".
+        "best", "laplace", "gaussian" or "minkowski".
     order : float
         Order of the noise.
     scale, error : float, optional
         Its scale and error; None where the goal does not exist, or is not proved, for this order.
     gain : float, optional
-        How many times the best choice's error this one has; None if that is 0.
+        How many times the best order's error this one has; None if that is 0.
     """
 
     name: str
@@ -88,7 +89,9 @@ class Plan:
     best : Choice
         The best order found, its scale and its error.
     alternatives : tuple of Choice
-        The usual orders: "laplace" (order 1) and "gaussian" (order 2, for approximate DP the analytic Gaussian).
+        The usual orders: "laplace" (order 1) and "gaussian" (order 2, for approximate DP the analytic Gaussian). For
+        pure DP and several coordinates also "minkowski", noise of a norm, which often has a smaller error than any
+        independent noise; `ggdp.MinkowskiMechanism` draws it.
     calibration : Calibration
         The best scale with its proof, ready for `ggdp.Mechanism`.
     measure : Measure
@@ -583,7 +586,7 @@ def plan(
     asked = goal, sensitivity.repeated(number), support, error, notes, progress
     found = within(MOST_WORK, lambda: _plan_for_goal(*asked))
     if number == 1:
-        return found
+        return _with_minkowski(found, goal, sensitivity, support)
     each = calibration_of_law(found.calibration.law, sensitivity, delta=goal.delta / number)
     return replace(found, releases=number, each=each)
 
@@ -606,7 +609,7 @@ def _plan_for_goal(
     try:
         proved[GAUSSIAN] = calibrate(goal, sensitivity, order=GAUSSIAN, support=support)
     except (UnattainableError, UnprovedError) as refused:
-        notes.append(f"order 1 is the only one, there was nothing to choose: {refused}")
+        notes.append(f"order 1 is the only one of independent noise: {refused}")
         return _plan_among(proved, measure, [], notes)
     except SearchError as missing:
         notes.append(f"order 2 is left out: {missing}")
@@ -651,6 +654,37 @@ def estimated_best(goal: Guarantee, sensitivity: Sensitivity) -> Trial | None:
         return None
     resolution = RESOLUTIONS["real", is_convolved(general)]
     return _search(general, Measure(name="rmse"), usual, resolution, None)[0]
+
+
+def _with_minkowski(found: Plan, goal: Guarantee, sensitivity: Sensitivity, support: Support) -> Plan:
+    """Return a plan of pure DP beside noise of a norm (`ggdp.MinkowskiMechanism`), by its largest error of a value."""
+    measure, kind = found.measure, sensitivity.kind
+    alike = kind == "groups" or (kind == "box" and (support == "real" or len(set(sensitivity.sizes)) == 1))
+    if goal.delta > 0.0 or sensitivity.moving == 1 or not (alike or (kind == "norm" and support == "real")):
+        return found
+    calibration = minkowski_calibration(goal, sensitivity, "integer" if kind == "groups" else support)
+    if measure.name == "rmse":
+        error = calibration.std
+    elif measure.level is not None:
+        noise, norm = vector_noise(calibration.law), calibration.law.norm
+        each = (
+            (noise.half_width(measure.level),) if isinstance(noise, NormBallNoise) else noise.half_widths(measure.level)
+        )
+        error = max(each) * max((norm and norm.sizes) or (1.0,))
+    else:
+        return replace(found, notes=(*found.notes, "noise of a norm (minkowski) is compared by rmse and quantile only"))
+    best = found.best.error or 0.0
+    choice = Choice(
+        name="minkowski", order=1.0, scale=calibration.scale, error=error, gain=error / best if best > 0.0 else None
+    )
+    notes = found.notes
+    if choice.gain is not None and choice.gain < 1.0:
+        draws = "is the best: ggdp.MinkowskiMechanism adds it to all coordinates at once"
+        notes = (
+            f"noise of a norm (minkowski) with {choice.gain:.3g} times the error of the best order {draws}",
+            *notes,
+        )
+    return replace(found, alternatives=(*found.alternatives, choice), notes=notes)
 
 
 def _plan_for_half_width(

@@ -295,6 +295,7 @@ class Question(WorstCase):
                 f"pure DP (delta = 0) does not exist for unbounded noise of order = {self.order!r} above 1: the "
                 "loss grows without bound with the noise. Use order = 1 (Laplace), or a goal with delta above 0, "
                 "or bounds with bounding = 'truncated' or 'boundary-inflated'"
+                + ("; for a norm of the change use ggdp.MinkowskiMechanism" if query.kind == "norm" else "")
             )
         if not found:
             raise UnprovedError(

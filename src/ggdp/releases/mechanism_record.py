@@ -54,7 +54,14 @@ from ggdp.privacy import Guarantee, Neighbours
 from ggdp.privacy.grid import LARGEST
 from ggdp.proofs.certificate import Certificate
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
-from ggdp.releases.error_law import Ends, ErrorLaw, JointLaw, noise_half_width, simultaneous_half_width
+from ggdp.releases.error_law import (
+    Ends,
+    ErrorLaw,
+    JointLaw,
+    VectorErrorLaw,
+    noise_half_width,
+    simultaneous_half_width,
+)
 
 # The default level of intervals.
 LEVEL = 0.95
@@ -82,7 +89,7 @@ class NoiseRecord:
         How the scale was found.
     certificate : Certificate, optional
         The proof of the scale.
-    law : ErrorLaw or JointLaw
+    law : ErrorLaw, VectorErrorLaw or JointLaw
         The law of the noise that was drawn.
     query_bounds : tuple of (lower, upper), optional
         Bounds that true values were clamped to, from which the sensitivity was derived.
@@ -105,7 +112,7 @@ class NoiseRecord:
     scale: float | None
     method: Literal["tight", "paper", "exponential"]
     certificate: Certificate | None
-    law: ErrorLaw | JointLaw
+    law: ErrorLaw | VectorErrorLaw | JointLaw
     query_bounds: tuple[tuple[float, float], ...] | None = None
     notes: tuple[str, ...] = ()
     threshold: Threshold | None = None
@@ -133,8 +140,8 @@ class NoiseRecord:
         )
 
     def __post_init__(self) -> None:
-        if self.threshold is not None and self.law.bounding is not None:
-            raise ArgumentError("threshold", self.threshold, "is for noise without bounds")
+        if self.threshold is not None and (self.law.bounding is not None or isinstance(self.law, VectorErrorLaw)):
+            raise ArgumentError("threshold", self.threshold, "is for independent noise without bounds")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, ready for JSON."""
@@ -155,6 +162,8 @@ class NoiseRecord:
             "notes": list(self.notes),
             "threshold": None if self.threshold is None else self.threshold.to_dict(),
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            # The certificate, which has it too, is not in a ledger.
+            **({"norm": law.norm.to_dict()} if isinstance(law, VectorErrorLaw) else {}),
             **({"parts": parts} if (parts := [self._part(*part) for part in self.parts]) else {}),
         }
 

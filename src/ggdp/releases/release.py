@@ -49,6 +49,7 @@ from ggdp.accounting.composition import SCHEMA
 from ggdp.errors import ArgumentError, MissingExtraError
 from ggdp.ledger.charging import ChargeRequest
 from ggdp.privacy import Guarantee, Neighbours
+from ggdp.releases.error_law import ErrorLaw, VectorErrorLaw
 from ggdp.releases.mechanism_record import LEVEL, MechanismRecord, NoiseRecord, Threshold, thresholded_intervals
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class Release:
         """Scale of the noise in the unit of the data; None for a selection."""
         return self.mechanism.scale if isinstance(self.mechanism, NoiseRecord) else None
 
-    def interval(self, level: float = LEVEL) -> Interval:
+    def interval(self, level: float = LEVEL, *, simultaneous: bool = False) -> Interval:
         """Return an interval for each true value that covers it with a probability of at least `level`.
 
         Intervals come from the raw noisy values and exact quantiles of the noise, whatever adjustments were made after
@@ -169,6 +170,8 @@ class Release:
         level : float, default 0.95
             Probability with which each single interval covers, above 0 and below 1. What is covered is the true value
             clamped to bounds, where there are any.
+        simultaneous : bool, default False
+            Whether all intervals together cover with this probability.
 
         Examples
         --------
@@ -179,6 +182,10 @@ class Release:
         True
         """
         record, single = self._noise("interval"), self.single_level(level)
+        if _validate.boolean(simultaneous=simultaneous):
+            if isinstance(record.law, VectorErrorLaw):
+                return Interval(*record.law.intervals(self.noisy, level, simultaneous=True))
+            single = self.single_level(level, least=self.noisy.size)
         if record.threshold is not None and record.law.step is not None:
             said = "are noisy sums, of which some chose the cells by their noise; use the intervals of the tables"
             raise ArgumentError("release", "of sums", said)
@@ -186,19 +193,23 @@ class Release:
             return Interval(*thresholded_intervals(record.law, record.threshold, self.noisy, single))
         return Interval(*record.law.intervals(self.noisy, single))
 
-    def single_level(self, level: float) -> float:
+    def single_level(self, level: float, *, least: int = 1) -> float:
         """Return the level of each single interval: more than `level` where cells were left out by their noisy values.
 
         With n cells before that choice, whose noise is independent, intervals of level^(1/n) cover all of them together
-        with probability `level`, and so any that are chosen among them. Rounding: up.
+        with probability `level`, and so any that are chosen among them. Where it is not independent, each may miss with
+        a probability of (1 - level)/n. With `least`, all of at least so many cells. Rounding: up.
         """
         number = _validate.probability(level=level)
         cells = next((dict(step.parameters)["of"] for step in self.adjustments if step.chosen_by_values), 1)
+        cells = max(cells, least)
         if cells <= 1 or number == 0.0:
             return number
+        dependent = isinstance(self.mechanism, NoiseRecord) and not isinstance(self.mechanism.law, ErrorLaw)
         # More than twice the bits of a float.
         with BALLS, working_precision(128):
-            return min(upper_float(arb(number) ** (1 / arb(cells))), math.nextafter(1.0, 0.0))
+            single = 1 - (1 - arb(number)) / cells if dependent else arb(number) ** (1 / arb(cells))
+            return min(upper_float(single), math.nextafter(1.0, 0.0))
 
     def bias(self, true: ArrayLike | None = None) -> Any:  # noqa: ANN401 - a float or an array, as `true` is
         """Return the mean error at hypothetical true values, or the largest in absolute value over all of them.
@@ -298,7 +309,7 @@ class Release:
             raise ArgumentError("release", str(self.mechanism), f"has no {quantity}: no noise was added to a number")
         return self.mechanism
 
-    def _error_law(self, quantity: str) -> ErrorLaw:
+    def _error_law(self, quantity: str) -> ErrorLaw | VectorErrorLaw:
         """Return the law of the errors of the values, if they are still those of the noise."""
         record = self._noise(quantity)
         if record.threshold is not None:
@@ -483,7 +494,7 @@ def _noise_sentences(release: Described, mechanism: NoiseRecord, wording: Wordin
         size = "below 0.001"
     omitted = ""
     if threshold is None:
-        added = f"every value{f' of {" and of ".join(wording.tables)}' if wording.tables else ''}"
+        added = " and of ".join((f"every value of {wording.tables[0]}", *wording.tables[1:])) if wording.tables else "every value"
         values = "raw noisy values" if release.adjustments else "values"
         chosen = any(step.chosen_by_values for step in release.adjustments)
         share = f"with a probability of {LEVEL:.0%} all {values}" if chosen else f"{LEVEL:.0%} of the {values}"

@@ -54,7 +54,7 @@ from ggdp.proofs.certificate import Certificate, require_proved
 from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.proofs.worst_case import Question
 from ggdp.releases.adjustments import Adjustment, clip, fit_total, normalise, project, round_values
-from ggdp.releases.error_law import ErrorLaw
+from ggdp.releases.error_law import ErrorLaw, VectorErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord, SelectionRecord
 from ggdp.releases.release import PLAIN, adjust, charged_to, make_release, manifest_of, manifest_schema
 from ggdp.tables.request import TableRequest
@@ -86,6 +86,12 @@ _SENSITIVITY = re.compile(
     rf"(?:, together by at most (?P<bound>{_NUMBER}) in the l_(?P<order>{_NUMBER}) norm)?"
     r" \((?P<neighbours>add-remove|replace-one)\)"
 )
+_GROUPS = re.compile(
+    rf"one unit is in at most (?P<most>{_WHOLE}) cells? of each group, adding at most (?P<d>{_NUMBER}); cells: "
+    rf"(?P<groups>{_WHOLE} x {_WHOLE}(?: complete)?(?:, {_WHOLE} x {_WHOLE}(?: complete)?)*) "
+    r"\((?P<neighbours>add-remove|replace-one)\)"
+)
+_RUN = re.compile(rf"({_WHOLE}) x ({_WHOLE})( complete)?")
 # What is for readers alone: other versions of ggdp may say it in other words.
 _WORDS = re.compile(
     r"statement|sensitivity|(table\.cut\.)?mechanism\.(name|item|notes.*)|table\.warnings.*"
@@ -263,9 +269,10 @@ def _mechanism(manifest: Mapping[str, Any]) -> dict[str, Any]:
         else:
             raise refused[0]
         record, guarantee, kind = noise.record, noise.guarantee, np.int64 if grid is None else np.float64
-        if query.ideal.has_fixed_dimension and size != query.ideal.moving:
+        count, norm = query.ideal.moving if query.ideal.has_fixed_dimension else size, certificate.law.norm
+        if size != (count if norm is None else sum(norm.cells)):
             raise _ContradictionError(
-                f"values.shape is of {size} values, but the sensitivity is of {query.ideal.moving} coordinates"
+                f"values.shape is of {size} values, but the sensitivity is of {count} coordinates"
             )
         bounds = record.law.bounds
         if bounds is not None and len(bounds) > 1 and not dropped and shape[-1:] != [len(bounds)]:
@@ -304,7 +311,12 @@ def _certificate(where: str, plain: Mapping[str, Any]) -> Certificate:
     except CertificateError as wrong:
         raise _ContradictionError(f"the certificate of {where} does not hold: {wrong}") from None
     law, step = certificate.law, plain["step"]
-    if law.support != "integer":
+    if law.norm is not None:
+        # Real noise, whose sum with the values is rounded to the grid, or noise on the integers.
+        if (law.norm.kind == "lp") != (step is not None):
+            raise _ContradictionError(f"{where}.step is {step!r}, but the certificate is about {law.norm.kind!r}")
+        step = None
+    elif law.support != "integer":
         raise _ContradictionError(f"the certificate of {where} is about noise on the reals, which is never drawn")
     scale = law.scale if step is None else law.scale * Grid(step=step).step
     for name, proved in (("order", law.order), ("scale", scale), ("bounding", law.bounding)):
@@ -326,6 +338,11 @@ def _noise(
     """Return the noise that a certificate is about, if it is for the goal and the query: what plans need of one."""
     bounds = plain["bounds"] and tuple((float(low), float(high)) for low, high in plain["bounds"])
     law, indices, query_steps = certificate.law, bounds, query.steps
+    if law.norm is not None:
+        if bounds is not None:
+            raise _ContradictionError(f"{where}.bounds are of noise of a norm, which has none")
+        # Its certificate is in the unit of the data.
+        grid = None
     if grid is not None and bounds is not None:
         is_whole = not query_steps.has_fixed_dimension or len(bounds) in (1, len(query_steps.sizes))
         indices = bounds_in_steps(grid, bounds, query_steps.sizes if is_whole else (1.0,))
@@ -340,7 +357,13 @@ def _noise(
         # As wide as those of all coordinates of the certificate, since some cells were dropped.
         all_bounds = tuple(_copies(((0.0, width), count) for width, _, count in certificate.bound.known_bounds))
     question = Question(
-        goal=goal, sensitivity=query.steps, order=law.order, support="integer", bounds=all_bounds, bounding=law.bounding
+        goal=goal,
+        sensitivity=query.steps,
+        order=law.order,
+        support=law.support,
+        bounds=all_bounds,
+        bounding=law.bounding,
+        norm=law.norm,
     )
     try:
         steps = replace(calibration_from(question, certificate), method=plain["method"])
@@ -378,7 +401,9 @@ def _noise(
             index_bounds=None if indices is None else tuple((int(low), int(high)) for low, high in indices),
             bounds=bounds,
             clamp=saturation.clamp,
-        ),
+        )
+        if law.norm is None
+        else VectorErrorLaw(law=law, step=plain["step"]),
         query_bounds=None if pairs is None else tuple((float(low), float(high)) for low, high in pairs),
         notes=note,
         losses=calibrated_losses(steps),
@@ -408,7 +433,21 @@ def _queries(manifest: Mapping[str, Any], certificate: Certificate, grid: Grid |
     losses; a joint norm is one from which the number of the certificate follows. Which of them it is, if any, the
     certificate decides.
     """
-    words, plain = manifest["sensitivity"], manifest["mechanism"]
+    words, plain, norm = manifest["sensitivity"], manifest["mechanism"], certificate.law.norm
+    if norm is not None and norm.kind in ("lp", "signed") and plain["query_bounds"] is None:
+        # Of a box or a norm all numbers are in the certificate.
+        relation: Any = "replace-one" if words.endswith("(replace-one)") else "add-remove"
+        size, count = certificate.bound.known_norms[0], sum(norm.cells)
+        ideal = Sensitivity.box(norm.sizes or (size,) * count, neighbours=relation)
+        if ", together" in words and norm.order is not None:
+            ideal = Sensitivity.norm(norm.order, size, dimension=count, neighbours=relation)
+        if str(ideal) != words:
+            raise _ContradictionError(f"sensitivity is {words!r}, but the certificate makes it {str(ideal)!r}")
+        yield _Query(words, ideal, ideal)
+        return
+    if (found := _GROUPS.fullmatch(words)) is not None:
+        yield from _of_groups(words, found, certificate, grid)
+        return
     found = _SENSITIVITY.fullmatch(words)
     if found is None:
         raise _ContradictionError(f"sensitivity is {_SHORT.repr(words)}, which is not how ggdp describes one")
@@ -417,7 +456,7 @@ def _queries(manifest: Mapping[str, Any], certificate: Certificate, grid: Grid |
         ideal = Sensitivity.from_bounds([(low, high) for low, high in plain["query_bounds"]], neighbours=neighbours)
         if str(ideal) != words:
             raise _ContradictionError(f"sensitivity is {words!r}, but mechanism.query_bounds make it {str(ideal)!r}")
-        yield _Query(words, ideal, ideal if grid is None else grid.sensitivity(ideal))
+        yield _Query(words, ideal, ideal if grid is None or norm is not None else grid.sensitivity(ideal))
         return
     kind: Any = "norm" if said["norm"] is not None else "box" if said["box"] is not None else "cells"
     shown = [_number(text) for text in (said["one"] or said["each"] or said["box"] or said["bound"]).split(", ")]
@@ -460,6 +499,30 @@ def _queries(manifest: Mapping[str, Any], certificate: Certificate, grid: Grid |
     for joint in (most, *_joints(certificate, with_joint(most), most)):
         if least <= joint <= most:
             yield _Query(words, ideal, with_joint(joint))
+
+
+def _of_groups(words: str, found: re.Match[str], certificate: Certificate, grid: Grid | None) -> Iterator[_Query]:
+    """Return the sensitivities of counts in groups that words describe."""
+    cells, complete = [], []
+    for run in found["groups"].split(", "):
+        count, k, one = cast("re.Match[str]", _RUN.fullmatch(run)).groups()
+        many = int(count.replace(",", ""))
+        if len(cells) + many > _MOST_SHOWN:
+            raise _ContradictionError("sensitivity is of more groups than a release has")
+        cells += [int(k.replace(",", ""))] * many
+        complete += [one is not None] * many
+    most, shown, neighbours = int(found["most"].replace(",", "")), _number(found["d"]), cast("Any", found["neighbours"])
+    one_each = Sensitivity.groups(cells, max_cells=most, complete=complete, neighbours=neighbours)
+    # What one unit adds to a cell is shown with six digits; sizes and norms of the certificate name it exactly.
+    moving, unit = one_each.moving, 1.0 if grid is None else grid.step
+    known = [size for size, _ in certificate.bound.known_sizes]
+    known += [norm / part for norm in certificate.bound.known_norms for part in (1.0, math.sqrt(moving), moving)]
+    if certificate.law.norm is not None:
+        known = [norm / one_each.largest_group for norm in certificate.bound.known_norms]
+    for size in dict.fromkeys((shown, *(round(size * unit) for size in known))):
+        ideal = replace(one_each, sizes=(max(size, 1),))
+        if str(ideal) == words:
+            yield _Query(words, ideal, ideal if grid is None else grid.sensitivity(ideal))
 
 
 def _number(text: str) -> float:
