@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import Literal
 
 import pytest
@@ -269,6 +269,56 @@ BOUNDED = [
 ]
 
 KINDS = [*ADDITIVE, *BOUNDED]
+
+
+def answers(neighbours, groups, complete, most=1):
+    """Pairs of neighbouring counts, group after group: everyone is in some cells of each group, and one changes."""
+    ways = []
+    for cells, is_complete in zip(groups, complete, strict=True):
+        places = [one for size in range(most + 1) for one in combinations(range(cells), size)]
+        ways.append([tuple(k in one for k in range(cells)) for one in places if len(one) == most or not is_complete])
+    people = [tuple(int(x) for part in way for x in part) for way in product(*ways)]
+    crowd = tuple(7 * k + 3 for k in range(sum(groups)))
+    before = people if neighbours == "replace-one" else [(0,) * sum(groups)]
+    return tuple(
+        tuple(tuple(x + y for x, y in zip(crowd, one, strict=True)) for one in pair) for pair in product(before, people)
+    )
+
+
+def in_groups(name, groups, complete=None, *, neighbours="add-remove", max_cells=1):
+    which = complete or (False,) * len(groups)
+    query = ggdp.Sensitivity.groups(groups, complete=complete, neighbours=neighbours, max_cells=max_cells)
+    pairs = answers(neighbours, groups, which, max_cells)
+    return Kind(name, lambda: ggdp.MinkowskiMechanism(PURE, query), pairs, coordinates=sum(groups))
+
+
+def of_vectors(name, query, pairs, *, real=True):
+    """Vectors with noise of a norm, real ones on steps."""
+    grid = Grid(step=STEP) if real else None
+    return Kind(name, lambda: ggdp.MinkowskiMechanism(PURE, query, grid), pairs, real=real, coordinates=query.moving)
+
+
+# Noise on whole vectors, of which no word is the draw of one value.
+VECTORS = [
+    in_groups("minkowski-added", (2, 1)),
+    in_groups("minkowski-added-complete", (2, 2), (True, True)),
+    in_groups("minkowski-added-some-complete", (1, 2), (False, True)),
+    in_groups("minkowski-added-two-cells", (3,), max_cells=2),
+    in_groups("minkowski-replaced", (2, 1), neighbours="replace-one"),
+    in_groups("minkowski-replaced-complete", (2, 3), (True, True), neighbours="replace-one"),
+    of_vectors(
+        "minkowski-signed",
+        ggdp.Sensitivity.box([2, 2, 2]),
+        tuple(((5, 6, 7), (5 + x, 6 + y, 7 + z)) for x, y, z in product((-2, 0, 1, 2), repeat=3)),
+        real=False,
+    ),
+    of_vectors("minkowski-l_inf", ggdp.Sensitivity.box([D, 0.5]), moves((D, 0.5))),
+    of_vectors(
+        "minkowski-l_3",
+        ggdp.Sensitivity.norm(3, D, dimension=2),
+        (((0.125, 0.125), (1.375, 0.125)), ((0.1, 0.1), (1.0, 1.0)), ((17.0, -3.0), (17.5, -4.2))),
+    ),
+]
 
 # Too many outputs to look at each: their law is compared with the sampler's, which has proofs of its own.
 OWN_GRID = [

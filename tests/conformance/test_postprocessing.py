@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 from tests.conformance.divergences import ERROR, approximate_delta, probabilistic_delta
-from tests.conformance.kinds import ADDITIVE, KINDS, each
+from tests.conformance.kinds import ADDITIVE, KINDS, VECTORS, each
 from tests.conformance.observed import Law, observed, steps_of
 from tests.conformance.test_shapes import true_values
 
@@ -32,7 +32,7 @@ def fits(kind, name):
     return name not in WITH_TOTAL or kind.mechanism.sensitivity.neighbours == "replace-one"
 
 
-@pytest.mark.parametrize("kind", each(KINDS))
+@pytest.mark.parametrize("kind", each([*KINDS, *VECTORS]))
 @pytest.mark.parametrize("name", ADJUSTMENTS)
 def test_pure_and_approximate_dp_survive_and_probabilistic_dp_becomes_approximate(kind, name):
     before = kind.mechanism.guarantee

@@ -6,7 +6,7 @@ import types
 
 import numpy as np
 import pytest
-from tests.conformance.kinds import KINDS, each
+from tests.conformance.kinds import KINDS, VECTORS, each
 from tests.conformance.test_shapes import true_values
 
 from ggdp.errors import GgdpError
@@ -58,14 +58,14 @@ def test_what_hangs_on_a_release_is_searched_to_its_end():
     assert not holds(np.arange(50), values)
 
 
-@pytest.mark.parametrize("kind", each(KINDS))
+@pytest.mark.parametrize("kind", each([*KINDS, *VECTORS]))
 def test_manifests_do_not_depend_on_the_true_values(kind):
     values = true_values(kind, kind.coordinates or 7)
     one, other = (kind.mechanism.release(x).manifest for x in (values, values * 0))
     assert json.dumps(one) == json.dumps(other)
 
 
-@pytest.mark.parametrize("kind", each(KINDS))
+@pytest.mark.parametrize("kind", each([*KINDS, *VECTORS]))
 @pytest.mark.parametrize("wrong", [["87654321"], [87654321.5, float("nan")], [None, 87654321], [[87654321], [1, 2]]])
 def test_refusals_do_not_tell_a_value(kind, wrong):
     with pytest.raises(GgdpError) as caught:

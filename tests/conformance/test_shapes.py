@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.conformance.kinds import ADDITIVE, KINDS, each
+from tests.conformance.kinds import ADDITIVE, KINDS, VECTORS, each
 from tests.conformance.observed import Words, edges, index_of, observed, steps_of
 
 from ggdp.noise import SeededSource
@@ -86,7 +86,7 @@ def test_two_releases_differ(kind):
     assert len(set(first.tolist())) > 1
 
 
-@pytest.mark.parametrize("kind", each(KINDS))
+@pytest.mark.parametrize("kind", each([*KINDS, *VECTORS]))
 def test_bits_come_from_the_operating_system_and_seeded_ones_carry_no_guarantee(kind, monkeypatch):
     mechanism, asked = kind.mechanism, []
     fill = SecureSource.fill

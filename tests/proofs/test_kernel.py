@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.conformance.kinds import KINDS
+from tests.conformance.kinds import KINDS, VECTORS
 
 # Everything but the kernel: searches, estimates, samplers, and the libraries of floats.
 VERIFIER = """
@@ -43,7 +43,7 @@ def verified_alone(kinds):
 
 
 def test_certificates_are_verified_without_searches_and_without_numpy():
-    verified_alone([kind for kind in KINDS if not kind.slow])
+    verified_alone([kind for kind in (*KINDS, *VECTORS) if not kind.slow])
 
 
 @pytest.mark.exhaustive

@@ -153,6 +153,11 @@ class MinkowskiMechanism:
         return self.noise.calibration
 
     @property
+    def step(self) -> float | None:
+        """Step of the grid of real values; None on the integers."""
+        return self.law.step
+
+    @property
     def scale(self) -> float:
         """Scale of the noise, in the unit of the data."""
         return self.calibration.scale

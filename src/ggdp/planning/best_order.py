@@ -679,11 +679,8 @@ def _with_minkowski(found: Plan, goal: Guarantee, sensitivity: Sensitivity, supp
     )
     notes = found.notes
     if choice.gain is not None and choice.gain < 1.0:
-        draws = "is the best: ggdp.MinkowskiMechanism adds it to all coordinates at once"
-        notes = (
-            f"noise of a norm (minkowski) with {choice.gain:.3g} times the error of the best order {draws}",
-            *notes,
-        )
+        said = f"noise of a norm (minkowski) has {choice.gain:.3g} times the error of the best order"
+        notes = (f"{said}; ggdp.MinkowskiMechanism adds it to all coordinates at once", *notes)
     return replace(found, alternatives=(*found.alternatives, choice), notes=notes)
 
 

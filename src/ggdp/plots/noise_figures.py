@@ -115,6 +115,7 @@ def plot_plan(plan: Plan, *, unit: str = "unit of the query") -> Figure:
     marks = {
         "laplace": ("Laplace", "s", style.ORANGE, style.ORANGE, 5.5, 3),
         "gaussian": ("Gaussian", "^", style.GREEN, style.GREEN, 5.5, 3),
+        "minkowski": ("Minkowski", "D", style.BLACK, "none", 5.5, 3),
         "best": ("best", "o", style.VERMILION, "none", 8.5, 4),
     }
     for choice, error in marked:
@@ -127,7 +128,7 @@ def plot_plan(plan: Plan, *, unit: str = "unit of the query") -> Figure:
     axes.set_xlim(0.93, 54.0)
     # Errors far beyond the marked ones are left out of the picture.
     least, top = min(error for _, error in marked), 1.6 * max(error for _, error in marked)
-    span = (min(top, 1.04 * max(errors)) - least) or 1.0
+    span = (min(top, 1.04 * max(*errors, least)) - least) or 1.0
     axes.set_ylim(least - 0.12 * span, least + span)
     measure = str(plan.measure)
     title = f"{measure[0].upper()}{measure[1:]}\n{plan.calibration.goal}"
