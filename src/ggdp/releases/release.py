@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from ggdp.ledger import EntryReference
     from ggdp.proofs.losses import CountedLoss
     from ggdp.releases.adjustments import Adjustment
-    from ggdp.releases.error_law import ErrorLaw
 
 
 class Interval(NamedTuple):
@@ -494,7 +493,9 @@ def _noise_sentences(release: Described, mechanism: NoiseRecord, wording: Wordin
         size = "below 0.001"
     omitted = ""
     if threshold is None:
-        added = " and of ".join((f"every value of {wording.tables[0]}", *wording.tables[1:])) if wording.tables else "every value"
+        added = "every value"
+        if wording.tables:
+            added += f" of {' and of '.join(wording.tables)}"
         values = "raw noisy values" if release.adjustments else "values"
         chosen = any(step.chosen_by_values for step in release.adjustments)
         share = f"with a probability of {LEVEL:.0%} all {values}" if chosen else f"{LEVEL:.0%} of the {values}"

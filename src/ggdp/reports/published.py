@@ -21,12 +21,14 @@ from ggdp._rounding import rounded_up_text
 from ggdp.accounting.composition import manifest_in, part_of_manifest
 from ggdp.errors import ArgumentError
 from ggdp.proofs.certificate import Certificate
+from ggdp.proofs.noise_law import NoiseLaw, Norm
 from ggdp.releases.comparisons import Estimate, sum_half_width
+from ggdp.releases.error_law import ErrorLaw, VectorErrorLaw
 from ggdp.signatures import Signature, checked_signature
 from ggdp.tables.manifest_checks import in_own_words
 from ggdp.tables.noisy_counts import keys_of_cells, possible_cells
 from ggdp.tables.request import TableRequest
-from ggdp.tables.table_release import Table
+from ggdp.tables.table_release import Table, noise_of_cells
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -377,12 +379,22 @@ def _read_table(release: PublishedRelease, table: int | str) -> Table:
         covers=found.covers,
         written=request.count_columns,
         digits=request.digits,
-        noise=(float(noise["order"]), float(noise["scale"])),
+        noise=noise_of_cells(_law_of(noise, number)),
         total=request.total,
     )
     if keys.num_rows != len(rows):
         raise ArgumentError("manifests", release.path, f"names a file of {len(rows):,} rows, not of its cells")
     return made if request.percent_of is None else made.shares(request.percent_of)
+
+
+def _law_of(noise: Mapping[str, Any], table: int) -> ErrorLaw | VectorErrorLaw:
+    """Return the law of the noise of the cells of a table, by its number from 0 on."""
+    parts = noise.get("parts", [noise])
+    part = next(one for one in parts if table + 1 in one.get("tables", (table + 1,)))
+    if "norm" not in part:
+        return ErrorLaw(order=part["order"], scale=part["scale"])
+    law = NoiseLaw(order=1.0, scale=part["scale"], support="integer", norm=Norm.from_dict(part["norm"]))
+    return VectorErrorLaw(law=law).of_groups[part["tables"].index(table + 1) if "tables" in part else table]
 
 
 def difference(
@@ -421,7 +433,7 @@ def difference(
         raise ArgumentError("manifests", later.path, said)
     import pyarrow as pa
 
-    half = sum_half_width(tuple((*one.noise, 1) for one in tables if one.noise is not None), level)
+    half = sum_half_width(tuple(one.noise_of(1) for one in tables), level)
     change = tables[1].noisy_count - tables[0].noisy_count
     keys = dict(zip(tables[0].by, tables[0].keys.columns, strict=True))
     return pa.table({**keys, "difference": change, "lower": change - half, "upper": change + half})

@@ -60,7 +60,7 @@ from ggdp.releases.release import PLAIN, adjust, charged_to, make_release, manif
 from ggdp.tables.request import TableRequest
 from ggdp.tables.statistics.statistics_plan import GRID
 from ggdp.tables.table_manifest import table_manifest
-from ggdp.tables.table_noise import LAPLACE, NoisePart, TableNoise, cells_of, joint
+from ggdp.tables.table_noise import NoisePart, TableNoise, cells_of, groups_of, joint
 from ggdp.tables.table_plan import plan_request
 
 if TYPE_CHECKING:
@@ -189,14 +189,12 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
     def parts_for(request: TableRequest, goal: Guarantee) -> TableNoise:
         # Which tables share noise, and how epsilon was split, are public choices; what they add up to is checked.
-        stated = manifest["mechanism"].get("parts")
-        if stated is None:
-            return TableNoise((NoisePart(every, noise_for(goal, request.sensitivity, None)),))
-        parts = []
-        for plain in stated:
-            of = tuple(_integer(one, at_least=1) - 1 for one in plain["tables"])
-            share = PureDP(plain["certificate"]["target"])
-            parts.append(NoisePart(of, noise_for(share, cells_of(request, of), LAPLACE)))
+        stated, parts = manifest["mechanism"].get("parts"), []
+        for plain in stated or [manifest["mechanism"]]:
+            of = tuple(_integer(one, at_least=1) - 1 for one in plain["tables"]) if stated else every
+            share = PureDP(plain["certificate"]["target"]) if stated else goal
+            moves = cells_of if plain.get("norm") is None else groups_of
+            parts.append(NoisePart(of, noise_for(share, moves(request, of), None)))
         if sorted(one for part in parts for one in part.tables) != list(every):
             raise _ContradictionError("mechanism.parts does not name each table once")
         if joint(part.mechanism.guarantee for part in parts).epsilon > goal.epsilon:

@@ -105,6 +105,15 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
             f"about {max(count.noisy, 0):,} (95 % interval: {count.lower:,} to {count.upper:,}); it has noise of its "
             "own, and is part of the guarantee."
         )
+    for part in plan.parts:
+        shared = [request.by[table] for table, is_whole in zip(part.tables, part.complete, strict=True) if is_whole]
+        if len(shared) > 1:
+            raw = "raw noisy counts" if "noisy_count" in request.count_columns else "counts"
+            total = "which has noise as well"
+            if request.neighbours == "replace-one":
+                total = f"the number of {request.unit_name or 'rows'} without noise"
+            names = listed([" x ".join(names) or "all rows" for names in shared])
+            said.append(f"The {raw} of {names} add up to the same total, {total}: their noise is drawn together.")
     columns = [column for domain in request.domains for column in domain]
     of_units = f"All {'rows' if request.unit is None and not request.unit_name else units_noun(request)} are stated to"
     for column in dict.fromkeys(column for column in columns if column.complete):
@@ -267,6 +276,11 @@ def _total(request: TableRequest) -> str:
     if not request.percent_of:
         return "the sum of all counts of the table" if request.total is None else f"the public total, {request.total:,}"
     return f"the sum of the counts with the same {' and '.join(request.percent_of)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in a sentence: a, b and c."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def number_of(number: int, noun: str) -> str:

@@ -52,12 +52,12 @@ from ggdp.planning.best_order import estimated_best
 from ggdp.privacy import Guarantee, PureDP, Sensitivity
 from ggdp.proofs.certificate import Certificate
 from ggdp.proofs.worst_case import Question
+from ggdp.releases.error_law import ErrorLaw, VectorErrorLaw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from ggdp.releases.error_law import ErrorLaw
     from ggdp.tables.request import TableRequest
 
 
@@ -90,11 +90,18 @@ class NoisePart(NamedTuple):
     mechanism: Mechanism | MinkowskiMechanism
 
     @property
-    def laws(self) -> tuple[ErrorLaw, ...]:
+    def laws(self) -> tuple[ErrorLaw | VectorErrorLaw, ...]:
         """The law of the noise of a cell, for each table."""
-        if isinstance(self.mechanism, MinkowskiMechanism):
-            return self.mechanism.law.of_groups
-        return (self.mechanism.law,) * len(self.tables)
+        law = self.mechanism.law
+        return law.of_groups if isinstance(law, VectorErrorLaw) else (law,) * len(self.tables)
+
+
+    @property
+    def complete(self) -> tuple[bool, ...]:
+        """Whether the noise of a table adds up to a total that all such tables share, for each table."""
+        law = self.mechanism.law
+        found = law.norm.complete if isinstance(law, VectorErrorLaw) else None
+        return found or (False,) * len(self.tables)
 
 
 class TableNoise(NamedTuple):

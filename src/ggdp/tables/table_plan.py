@@ -31,7 +31,7 @@ from ggdp.privacy import ApproxDP, Guarantee, PureDP
 from ggdp.privacy.guarantees import as_goal
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.releases.adjustments import Adjustment
-from ggdp.releases.error_law import ErrorLaw, JointLaw
+from ggdp.releases.error_law import ErrorLaw, JointLaw, VectorErrorLaw
 from ggdp.releases.mechanism_record import LEVEL, NoiseRecord, Threshold, apply_threshold
 from ggdp.releases.release import Described, statement_of
 from ggdp.signatures import signing_key
@@ -40,13 +40,13 @@ from ggdp.tables.noisy_counts import release_counts, require_size
 from ggdp.tables.request import AUTO, PlanArguments, ReleaseArguments, TableRequest, TextOptions
 from ggdp.tables.statistics.margins import SIZES, count_half_width, describe_split, half_width_rows, half_widths
 from ggdp.tables.statistics.statistics_plan import StatisticsPlan, plan_statistics, statistics_mechanism
-from ggdp.tables.table_manifest import covered, number_of, protected_unit, table_properties, wording_of
+from ggdp.tables.table_manifest import covered, listed, number_of, protected_unit, table_properties, wording_of
 from ggdp.tables.table_noise import LAPLACE, NoiseFor, NoisePart, PartsFor, has_choice, joint, table_mechanism, table_parts
 from ggdp.tables.table_release import ArrowViews, TableRelease, html_row
 from ggdp.tables.units_over_limit import CutPlan, plan_cut, rest_of_goal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
     import pyarrow as pa
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -80,6 +80,9 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
         tables.append(("table", said if covers is None else f"{said}; intervals cover: {covers}"))
     unknown = "unknown: undeclared levels are chosen privately"
     delta = f" and delta = {rounded_up_text(guarantee.delta)}" if guarantee.delta else ""
+    noises = {table: part.mechanism for part in plan.parts for table in part.tables}
+    each = plan.half_widths if plan.statistics is None else [plan.half_width] * len(noises)
+    half_widths = {table: f"{half:,}" for table, half in enumerate(each)}
     rows = [
         *tables,
         ("cells", unknown if request.cells is None else f"{request.cells:,}"),
@@ -87,9 +90,11 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
         *((("rows", f"only those with {request.where}"),) if request.where is not None else ()),
         ("unit", protected_unit(request)),
         *([("noise", said)] if (said := _comparison(plan)) else ()),
-        *(row for part in plan.parts for row in _noise_rows(plan, part)),
+        ("order", _for_tables(plan, {table: rounded_text(one.law.order, 6) for table, one in noises.items()})),
+        ("scale", _for_tables(plan, {table: rounded_text(one.scale, 6) for table, one in noises.items()})),
+        ("plus-minus", f"{_for_tables(plan, half_widths)} at 95 %, around each noisy count"),
         *(half_width_rows(plan) if plan.statistics is not None else ()),
-        *(("sensitivity", f"{part.mechanism.sensitivity}{_of_tables(plan, part.tables)}") for part in plan.parts),
+        ("sensitivity", _for_tables(plan, {table: str(one.sensitivity) for table, one in noises.items()})),
         ("guarantee", str(guarantee)),
         ("cost", f"epsilon = {rounded_up_text(guarantee.epsilon)}{delta} per run"),
     ]
@@ -114,23 +119,12 @@ def _comparison(plan: TablePlan) -> str:
     return f"{name}: a cell has a standard deviation of at most {errors}{pure}"
 
 
-def _of_tables(plan: TablePlan, tables: Sequence[int]) -> str:
-    """Return which tables are meant, where these are not all."""
-    names = [" x ".join(plan.request.by[table]) or "all rows" for table in tables]
-    return "" if len(names) == len(plan.request.by) else f" of {' and '.join(names)}"
-
-
-def _noise_rows(plan: TablePlan, part: NoisePart) -> Iterator[tuple[str, str]]:
-    """Yield what the noise of some tables is, and how far their counts are off."""
-    which = _of_tables(plan, part.tables)
-    yield "order", rounded_text(part.mechanism.order, 6) + which
-    yield "scale", rounded_text(part.mechanism.scale, 6) + which
-    if plan.statistics is not None:
-        yield "plus-minus", f"{plan.half_width:,} at 95 %, around each noisy count"
-        return
-    for half in dict.fromkeys(plan.half_widths[table] for table in part.tables):
-        like = [table for table in part.tables if plan.half_widths[table] == half]
-        yield "plus-minus", f"{half:,} at 95 %, around each noisy count{_of_tables(plan, like)}"
+def _for_tables(plan: TablePlan, said: Mapping[int, str]) -> str:
+    """Return what is said of each table: once if it is the same of all."""
+    alike: dict[str, list[str]] = {}
+    for table, text in sorted(said.items()):
+        alike.setdefault(text, []).append(" x ".join(plan.request.by[table]) or "all rows")
+    return next(iter(alike)) if len(alike) == 1 else "; ".join(f"{one} for {listed(of)}" for one, of in alike.items())
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -187,7 +181,7 @@ class TablePlan:
         return self.parts[0].mechanism
 
     @cached_property
-    def laws(self) -> tuple[ErrorLaw, ...]:
+    def laws(self) -> tuple[ErrorLaw | VectorErrorLaw, ...]:
         """The law of the noise of a cell, for each table."""
         found = {table: law for part in self.parts for table, law in zip(part.tables, part.laws, strict=True)}
         laws = [found[table] for table in range(len(self.request.by))]
@@ -388,7 +382,8 @@ class TablePlan:
 
     def _noise_values(self) -> dict[str, Any]:
         """Return order, scale and standard deviation of the noise, and where these differ those of each table."""
-        found = [{name: getattr(part.mechanism, name) for name in ("order", "scale", "std")} for part in self.parts]
+        noises = [part.mechanism for part in self.parts]
+        found = [{"order": one.law.order, "scale": one.scale, "std": one.std} for one in noises]
         if len(found) == 1:
             return found[0]
         largest = {"order": None, "scale": None, "std": max(one["std"] for one in found)}
