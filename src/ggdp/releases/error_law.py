@@ -653,9 +653,9 @@ class VectorErrorLaw:
     Parameters
     ----------
     law : NoiseLaw
-        The noise, in the unit of the data.
+        The noise: of an l_p norm in the unit of the data, of groups in steps.
     step : float, optional
-        Step of the grid that noisy real values are rounded to; None on the integers.
+        Step of the grid that noisy values are on; None on the integers.
     places : tuple of int, optional
         Which values of the vector there are, where some were left out.
     group : int, optional
@@ -755,9 +755,11 @@ class VectorErrorLaw:
         if norm.kind == "lp":
             found = np.nextafter(np.broadcast_to(each, norm.groups) * np.array(norm.sizes or 1.0), math.inf)
         elif self.group is not None:
-            return np.broadcast_to(each, len(norm.groups))[self.group]
+            found = np.broadcast_to(each, len(norm.groups))[self.group]
         else:
             found = np.repeat(np.broadcast_to(each, len(norm.groups)), norm.cells)
+        if norm.kind != "lp" and self.step is not None:
+            found = found * self.step
         return found if self.places is None else found[list(self.places)]
 
 
