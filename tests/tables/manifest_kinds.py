@@ -19,6 +19,7 @@ ONE, CELLS, BOX = ggdp.Sensitivity.histogram(), ggdp.Sensitivity.cells(4, 1), gg
 REPLACED = ggdp.Sensitivity.histogram(neighbours="replace-one")
 JOINT = ggdp.Sensitivity.box([1, 1, 1], norm=(2, 1.2))
 JOINT_L1 = ggdp.Sensitivity.box([2, 2, 2], norm=(1, 3))
+GROUPS = ggdp.Sensitivity.groups([2, 2, 5], complete=[True, True, False])
 LONG = ggdp.Sensitivity.box([1 / 3, math.pi, 1.0, 2.0, 0.1, 0.7, 123456.789, 1e-3, 1 / 3])
 
 
@@ -28,6 +29,12 @@ def noise(goal, sensitivity, order, support="integer", values=None, after=None, 
     if values is None:
         values = [3] * max(len(sensitivity.sizes) if sensitivity.kind != "cells" else 4, sensitivity.moving)
     release = mechanism.release(values, ledger=ledger)
+    return (release if after is None else after(release)).manifest
+
+
+def vector(goal, sensitivity, values, after=None, grid=None):
+    """Return the manifest of noise on a whole vector, after post-processing if there is any."""
+    release = ggdp.MinkowskiMechanism(goal, sensitivity, grid).release(values)
     return (release if after is None else after(release)).manifest
 
 
@@ -88,6 +95,24 @@ MECHANISMS = {
     ),
     "fitted": lambda: noise(PURE, REPLACED, 1, after=lambda release: fit_total(release, 12, nonnegative=True)),
     "charged": lambda: charged(lambda ledger: noise(PURE, ONE, 1, ledger=ledger)),
+    "laplace, groups": lambda: noise(PURE, GROUPS, 1, values=[3] * 9),
+    "gaussian, groups on a grid": lambda: noise(APPROX, GROUPS, 2, "real", values=[3] * 9),
+    "minkowski": lambda: vector(PURE, GROUPS, [3] * 9),
+    "minkowski, approximate, a million": lambda: vector(
+        APPROX, ggdp.Sensitivity.groups([3, 2], max_cells=2, d=1_234_567), [3] * 5
+    ),
+    "minkowski, replaced, cells dropped": lambda: vector(
+        PURE,
+        ggdp.Sensitivity.groups([3, 1, 2], complete=[True, True, False], neighbours="replace-one"),
+        [3] * 6,
+        after=lambda release: clip(drop(release, [0]), 0, 9),
+    ),
+    "minkowski, box": lambda: vector(PURE, ggdp.Sensitivity.box([2, 2, 2], norm=(1, 4)), [3] * 3),
+    "minkowski, box on a grid": lambda: vector(PURE, LONG, [3.0] * 9),
+    "minkowski, l_3 norm on a grid": lambda: vector(PURE, ggdp.Sensitivity.norm(3, 1 / 3, dimension=4), [3.0] * 4),
+    "minkowski, from bounds": lambda: vector(
+        PURE, ggdp.Sensitivity.from_bounds([(0, 1 / 3), (-1, 1)]), [0.1, 0.2], grid=ggdp.Grid(step=2.0**-12)
+    ),
 }
 
 SELECTIONS = {

@@ -51,6 +51,11 @@ def laplace(change, manifest):
     return manifest["mechanism"]["order"] == 1.0 and change.new in (1.0, "tight")
 
 
+def of_a_norm(_change, manifest):
+    """If the noise is of a norm."""
+    return "norm" in manifest["mechanism"]
+
+
 def on_a_grid(change, manifest):
     """If a bound moves by less than a step of the grid and than six digits show."""
     old = manifest["mechanism"][change.path[1]][change.path[2]][change.path[3]]
@@ -87,6 +92,7 @@ BELIEVED = [
     ("", r"(table\.cut\.)?mechanism\.certificate\.parameters\.layout\..*", always, PROOF),
     ("", r"(table\.cut\.)?mechanism\.certificate\.(precision|arithmetic)", always, PROOF),
     ("", r"(table\.cut\.)?mechanism\.certificate\.tight", to(None), "it claims less"),
+    ("mechanism", r"goal\.(delta|notion)", of_a_norm, "noise of a norm is pure, which keeps every goal of its epsilon"),
     ("mechanism", r"mechanism\.method", laplace, "at order 1 the paper's scale is the least"),
     ("mechanism", r"mechanism\.(query_)?bounds\[\]\[\]", on_a_grid, "the noise on the grid is the same"),
     ("mechanism", r"mechanism\.bounds(\[\])*", dropped, "those of cells that were dropped are not listed"),

@@ -34,6 +34,8 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, NamedTuple, TypeAlias, cast
 
+import numpy as np
+
 from ggdp import _validate
 from ggdp._work import within, without_limit
 from ggdp.accounting.noise_guarantees import calibration_of_law, delta_between, epsilon_above
@@ -657,20 +659,25 @@ def estimated_best(goal: Guarantee, sensitivity: Sensitivity) -> Trial | None:
 
 
 def _with_minkowski(found: Plan, goal: Guarantee, sensitivity: Sensitivity, support: Support) -> Plan:
-    """Return a plan of pure DP beside noise of a norm (`ggdp.MinkowskiMechanism`), by its largest error of a value."""
+    """Return a plan of pure DP next to noise of a norm (`ggdp.MinkowskiMechanism`).
+
+    Its values may have different errors: the root mean square is over all of them, a quantile is the largest.
+    """
     measure, kind = found.measure, sensitivity.kind
     alike = kind == "groups" or (kind == "box" and (support == "real" or len(set(sensitivity.sizes)) == 1))
     if goal.delta > 0.0 or sensitivity.moving == 1 or not (alike or (kind == "norm" and support == "real")):
         return found
     calibration = minkowski_calibration(goal, sensitivity, "integer" if kind == "groups" else support)
+    noise, norm = vector_noise(calibration.law), calibration.law.norm
+    assert norm is not None
     if measure.name == "rmse":
-        error = calibration.std
+        stds = np.multiply(noise.std, norm.sizes or 1.0) if norm.kind == "lp" else np.repeat(noise.std, norm.cells)
+        error = math.sqrt(float(np.mean(np.square(stds))))
     elif measure.level is not None:
-        noise, norm = vector_noise(calibration.law), calibration.law.norm
         each = (
             (noise.half_width(measure.level),) if isinstance(noise, NormBallNoise) else noise.half_widths(measure.level)
         )
-        error = max(each) * max((norm and norm.sizes) or (1.0,))
+        error = max(each) * max(norm.sizes or (1.0,))
     else:
         return replace(found, notes=(*found.notes, "noise of a norm (minkowski) is compared by rmse and quantile only"))
     best = found.best.error or 0.0

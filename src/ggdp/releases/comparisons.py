@@ -66,8 +66,8 @@ from ggdp.releases.error_law import VectorErrorLaw, checked_level, simultaneous_
 if TYPE_CHECKING:
     from ggdp.noise.generalized_gaussian import Floats
 
-# The noise of a sum of cells: its order and scale, and how many cells; or the law of the cells of a table that has noise
-# of a norm, and how many of them are added and how many are subtracted.
+# The noise of a sum of cells: its order and scale, and how many cells; or, where it is noise of a norm, the law of the
+# cells of the table, and how many of them are added and how many are subtracted.
 Part: TypeAlias = tuple[float, float, int] | tuple[VectorErrorLaw, int, int]
 
 _SLACK, _LEAST_MISS = 1e-9, 1e-6
@@ -178,7 +178,7 @@ def _of_several(level: float, number: int) -> float:
 
 
 def _norm_half_width(law: VectorErrorLaw, plus: int, minus: int, level: float) -> int:
-    """Return an h with P(|S| <= h) >= level for a sum of cells of a table with noise of a norm, less a sum of others."""
+    """Return an h with P(|S| <= h) >= level for a sum of cells with noise of a norm, less a sum of others."""
     noise, j, number = vector_noise(law.law), law.group, plus + minus
     assert j is not None
     if number <= 1:

@@ -638,8 +638,8 @@ class ErrorLaw:
 
 
 @lru_cache(maxsize=64)
-def _vector_half_widths(law: NoiseLaw, level: float, simultaneous: bool) -> ArrayLike:  # noqa: FBT001 - of a cache
-    """Return half-widths of noise of a norm: of each group, of a coordinate of size 1, or one of all values together."""
+def _vector_half_widths(law: NoiseLaw, level: float, simultaneous: bool) -> ArrayLike:
+    """Return half-widths of noise of a norm: of each group, of a coordinate of size 1, or one of all together."""
     noise = vector_noise(law)
     if simultaneous:
         return noise.simultaneous_half_width(level)
@@ -783,11 +783,25 @@ class JointLaw:
 
     runs: tuple[tuple[int, ErrorLaw | VectorErrorLaw], ...]
 
-    # Such noise has no one order and scale, and nothing is kept in bounds.
-    order: ClassVar[None] = None
-    scale: ClassVar[None] = None
+    # Nothing is kept in bounds.
     bounding: ClassVar[None] = None
     bounds: ClassVar[None] = None
+
+    @property
+    def noise(self) -> NoiseLaw | None:
+        """The noise of a norm that all runs have a part in; None where there is none."""
+        laws = {law.law if isinstance(law, VectorErrorLaw) else None for _, law in self.runs}
+        return laws.pop() if len(laws) == 1 else None
+
+    @property
+    def order(self) -> float | None:
+        """Order of the noise, where it is one."""
+        return None if self.noise is None else self.noise.order
+
+    @property
+    def norm(self) -> Norm | None:
+        """Norm of the noise, where it is one."""
+        return None if self.noise is None else self.noise.norm
 
     @property
     def step(self) -> float | None:

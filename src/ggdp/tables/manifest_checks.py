@@ -60,7 +60,8 @@ from ggdp.releases.release import PLAIN, adjust, charged_to, make_release, manif
 from ggdp.tables.request import TableRequest
 from ggdp.tables.statistics.statistics_plan import GRID, StatisticsPlan, block_change, in_blocks
 from ggdp.tables.table_manifest import table_manifest
-from ggdp.tables.table_noise import NoisePart, TableNoise, cells_of, groups_of, joint
+from ggdp.tables.table_noise import NoisePart, TableNoise, cells_of, groups_of
+from ggdp.tables.table_noise import joint as joint_guarantee
 from ggdp.tables.table_plan import plan_request
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
             parts.append(NoisePart(of, noise_for(share, change, None)))
         if sorted(one for part in parts for one in part.tables) != list(every):
             raise _ContradictionError("mechanism.parts does not name each table once")
-        if joint(part.mechanism.guarantee for part in parts).epsilon > goal.epsilon:
+        if joint_guarantee(part.mechanism.guarantee for part in parts).epsilon > goal.epsilon:
             raise _ContradictionError("mechanism.parts have more than the epsilon of the goal together")
         return TableNoise(tuple(parts))
 
@@ -341,8 +342,8 @@ def _noise(
     bounds = plain["bounds"] and tuple((float(low), float(high)) for low, high in plain["bounds"])
     law, indices, query_steps = certificate.law, bounds, query.steps
     if law.norm is not None:
-        if bounds is not None:
-            raise _ContradictionError(f"{where}.bounds are of noise of a norm, which has none")
+        if bounds is not None or plain["method"] != "tight":
+            raise _ContradictionError(f"{where} has bounds or a method that noise of a norm has not")
         # Its certificate is in the unit of the data, if it is about noise on the reals.
         grid = None if law.norm.kind == "lp" else grid
     if grid is not None and bounds is not None:

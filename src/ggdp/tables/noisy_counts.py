@@ -32,8 +32,6 @@ from ggdp.tables.statistics.sum_groups import SumGroup
 from ggdp.tables.table_manifest import covered
 from ggdp.tables.table_release import Table, TableRelease, tables_of
 from ggdp.tables.thresholds import kept_keys, sparse_cells
-from ggdp.tables.table_noise import joint
-from ggdp.tables.units_over_limit import CutCount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +46,7 @@ if TYPE_CHECKING:
     from ggdp.releases import Release
     from ggdp.sources.measures import CellSums, SummedMeasure
     from ggdp.tables.table_plan import TablePlan
+    from ggdp.tables.units_over_limit import CutCount
 
 # Up to this many cells of a table that Spark counts are drawn by the driver.
 MOST_ON_DRIVER = 5_000_000

@@ -11,8 +11,8 @@ M(t)     E e^(t K); as K is symmetric, E e^(t w K) = M(|w| t)
 A table is called empty if no cell is further from 0 than c(n), and the total is no further from 0 than c. Claim: if
 nothing was counted, this fails with a probability of at most `MISS`. Proof: by Chernoff's bound, for every t > 0,
 P(|X| >= x) <= 2 e^(-t x) times the product of the M(|w_i| t); so c is chosen for half of `MISS`, and c(n) for half of
-it over n cells; of noise of a norm it is a half-width (`ggdp.releases.comparisons`). Of a sparse table only cells above a threshold are known: no more of them are beyond c(n). An open
-table with a key that is shown is not empty.
+it over n cells. Of noise of a norm they are half-widths (`ggdp.releases.comparisons`). Of a sparse table only cells
+above a threshold are known: no more of them are beyond c(n). An open table with a key that is shown is not empty.
 
 Sums over K are floats on the integers, in steps of up to b/100 where the scale is large; they guard nothing but a note.
 """

@@ -780,13 +780,14 @@ class TableRequest(TableOptions):
     def complete(self) -> tuple[bool, ...]:
         """Whether each unit is counted in exactly one cell of a marginal, if it is counted in any marginal at all.
 
-        Claim. Adding or removing a unit changes one count of each such marginal by 1, and no other, or it changes no
-        count of any marginal; replacing one moves one unit of each from cell to cell. Proof. Every row that is read and
-        kept by the filter has one code in a column that is complete (`ggdp.sources.codes`), so it is in one cell where
-        all columns are, as no cell is impossible. These rows are the same for all marginals, and so is their unit. A
-        unit with such a row is thus in a cell of the marginal, and is counted in one of its cells, with 1, where M or
-        the cells are 1; a unit without one is counted nowhere. Under replace-one, the unit that comes must be counted
-        as well: without a filter a row is, but a column of units may give it no row, or none that names a unit.
+        Claim. Of a source that has the same rows whenever it is read: adding or removing a unit changes one count of
+        each such marginal by 1, and no other there, or it changes no count of any marginal; replacing one moves one
+        unit of each such marginal to another cell, or none. Proof. Every row that the filter keeps has one code in a
+        column that is complete (`ggdp.sources.codes`), so it is in one cell where all columns are and no cell is
+        impossible. These rows are the same for all marginals, and so are their units. A unit with such a row is thus in
+        a cell of the marginal, and is counted in one of its cells, as 1, where M or the cells are 1; a unit without one
+        is counted nowhere. Under replace-one both units must be counted: without a filter a row is, but of a column of
+        units one may have no rows, or none that names it.
         """
         once = self.most_in_a_cell == 1
         if self.neighbours != "add-remove":

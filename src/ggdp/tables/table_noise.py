@@ -4,13 +4,13 @@ Among orders, pure Laplace noise is taken where its standard deviation is within
 more. All of it is a function of the request, so it costs no privacy.
 
 Several tables of the same people may need less with noise of a norm (`ggdp.proofs.minkowski`), which is pure. Its error
-grows with all cells of the tables that share it, so tables of like size share it, and epsilon is split between the sets.
+grows with all cells of the tables that share it. So tables of like size share it, and epsilon is split between sets:
 
-=======  ==============================================================================================================
-s(A)     the largest standard deviation of a cell of the tables A at this epsilon, if they are a set of their own: noise
-         of a norm, or Laplace noise of a single table, which is the same noise under add-remove neighbours
-epsilon  of a set A: the share s(A) / sum of all s, rounded down; then a cell of each set is off by about the sum of all s
-=======  ==============================================================================================================
+=======  ===============================================================================================================
+s(A)     the largest standard deviation of a cell of the tables A at all of epsilon, if they share noise of a norm; of a
+         single table with Laplace noise, which is the same noise under add-remove neighbours
+share    of epsilon for a set A: s(A) / sum of all s, rounded down; then a cell of each set is off by about that sum
+=======  ===============================================================================================================
 
 The sets are those with the least sum of s, among runs of the tables in the order of their sizes. They are taken where
 the largest standard deviation is then below 99 % of that of independent noise, which is the same in every table: so no
@@ -72,6 +72,8 @@ WIDE = 2.0
 VERY_WIDE, INEXACT = 100.0, 1e-3
 # A set of tables whose noise is so many times that of the best sets of its tables is not made larger.
 _HOPELESS = 2.0
+# Larger tables would gain nothing by noise that is shared, and noise of a larger scale would not fit in 64 bits.
+_MOST_CELLS, _WIDEST = 1000, 2.0**40
 
 SWITCH = "GGDP_CACHE"
 # Counts up with every change of what a certificate holds or how a calibration is searched.
@@ -94,7 +96,6 @@ class NoisePart(NamedTuple):
         """The law of the noise of a cell, for each table."""
         law = self.mechanism.law
         return law.of_groups if isinstance(law, VectorErrorLaw) else (law,) * len(self.tables)
-
 
     @property
     def complete(self) -> tuple[bool, ...]:
@@ -158,26 +159,38 @@ def table_parts(request: TableRequest, goal: Guarantee, _: object = None) -> Tab
     """Return the noise of several tables with the least error: independent, or of norms of sets of like size."""
     every = tuple(range(len(request.by)))
     independent = table_mechanism(goal, request.sensitivity, None)
-    sets, errors = _sets(request, goal.epsilon)
-    total, parts, worst = sum(map(Fraction, errors)), [], 0.0
-    for tables, error in zip(sets, errors, strict=True):
-        share = Fraction(goal.epsilon) * Fraction(error) / total
-        epsilon = -rounded_up(-share, of="epsilon")
-        parts.append((tables, PureDP(epsilon)))
-        worst = max(worst, _deviation(request, tables, epsilon))
+    if independent.scale > _WIDEST:
+        return TableNoise((NoisePart(every, independent),))
+    # On the integers s is not quite in proportion to 1/epsilon: between one set and one for each table.
+    tried = [_split(request, goal.epsilon, _sets(request, goal.epsilon / most)) for most in (1, len(every))]
+    worst, shares = min(tried)
     if WORTH * worst > independent.std:
         return TableNoise((NoisePart(every, independent),))
-    made = [NoisePart(tables, set_mechanism(request, tables, share)) for tables, share in parts]
+    made = [NoisePart(tables, _mechanism_of_set(request, tables, PureDP(share))) for tables, share in shares]
     kinds = dict.fromkeys(part.mechanism.record.name for part in made)
     compared = ((" and ".join(kinds), worst), (f"independent {independent.record.name}", independent.std))
     return TableNoise(tuple(made), compared)
 
 
-def set_mechanism(
+def _split(
+    request: TableRequest, epsilon: float, sets: list[tuple[tuple[int, ...], float]]
+) -> tuple[float, list[tuple[tuple[int, ...], float]]]:
+    """Return the largest standard deviation of a cell, and the epsilon of each set, in proportion to its deviation."""
+    total = sum(Fraction(error) for _, error in sets)
+    shares = [(of, -rounded_up(-Fraction(epsilon) * Fraction(error) / total, of="epsilon")) for of, error in sets]
+    return max(_deviation(request, of, share) for of, share in shares), shares
+
+
+def _is_independent(request: TableRequest, tables: tuple[int, ...]) -> bool:
+    """Return whether a set of tables is a single one that has Laplace noise, which is as good."""
+    is_large = (request.sizes[tables[0]] or 0) > _MOST_CELLS
+    return len(tables) == 1 and (is_large or request.neighbours == "add-remove")
+
+
+def _mechanism_of_set(
     request: TableRequest, tables: tuple[int, ...], goal: Guarantee
 ) -> Mechanism | MinkowskiMechanism:
-    """Return the noise of a set of tables: of a norm, or for a single table Laplace noise if it is as good."""
-    if len(tables) == 1 and request.neighbours == "add-remove":
+    if _is_independent(request, tables):
         return table_mechanism(goal, cells_of(request, tables), LAPLACE)
     return MinkowskiMechanism(goal, groups_of(request, tables))
 
@@ -189,7 +202,7 @@ def _largest_spread(groups: tuple[int, ...], kind: str, scale: float) -> float:
 
 def _deviation(request: TableRequest, tables: tuple[int, ...], epsilon: float) -> float:
     """Return the largest standard deviation of a cell of a set of tables, about."""
-    if len(tables) == 1 and request.neighbours == "add-remove":
+    if _is_independent(request, tables):
         scale = request.changing[tables[0]] * request.most_in_a_cell / epsilon
         return IntegerGeneralizedGaussian(order=LAPLACE, scale=scale).std
     found = groups_of(request, tables)
@@ -199,12 +212,14 @@ def _deviation(request: TableRequest, tables: tuple[int, ...], epsilon: float) -
     return _largest_spread(tuple(free), kind, found.largest_group / epsilon)
 
 
-def _sets(request: TableRequest, epsilon: float) -> tuple[list[tuple[int, ...]], list[float]]:
+def _sets(request: TableRequest, epsilon: float) -> list[tuple[tuple[int, ...], float]]:
     """Return the sets of tables that share noise, and the largest standard deviation of each at all of epsilon."""
-    # Tables alike are in one set: classes of them, in the order of their sizes.
+    # Tables alike are in one set: classes of them, in the order of their sizes. A large one is a set of its own.
     alike: dict[tuple[int, ...], list[int]] = {}
-    for table, (size, most) in enumerate(zip(request.sizes, request.most_cells, strict=True)):
-        alike.setdefault(((size or 0) - request.complete[table], most), []).append(table)
+    for table, (cells, most) in enumerate(zip(request.sizes, request.most_cells, strict=True)):
+        size = cells or 0
+        alone = table if size > _MOST_CELLS else -1
+        alike.setdefault((size - request.complete[table], most, alone), []).append(table)
     classes = [alike[key] for key in sorted(alike)]
     # Of the first classes: the least sum, and the sets that have it, with the deviation of each.
     best: list[tuple[float, tuple[tuple[tuple[int, ...], float], ...]]] = [(0.0, ())]
@@ -212,6 +227,8 @@ def _sets(request: TableRequest, epsilon: float) -> tuple[list[tuple[int, ...]],
         found = []
         for start in range(end - 1, -1, -1):
             tables = tuple(sorted(table for one in classes[start:end] for table in one))
+            if len(tables) > 1 and max(request.sizes[table] or 0 for table in tables) > _MOST_CELLS:
+                break
             error = _deviation(request, tables, epsilon)
             before, sets = best[start]
             found.append((before + error, (*sets, (tables, error))))
@@ -219,8 +236,7 @@ def _sets(request: TableRequest, epsilon: float) -> tuple[list[tuple[int, ...]],
                 # Larger sets of these are larger still.
                 break
         best.append(min(found))
-    chosen = sorted(best[-1][1])
-    return [tables for tables, _ in chosen], [error for _, error in chosen]
+    return sorted(best[-1][1])
 
 
 def table_mechanism(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Mechanism:

@@ -47,7 +47,16 @@ from ggdp.tables.statistics.statistics_plan import (
     statistics_parts,
 )
 from ggdp.tables.table_manifest import covered, listed, number_of, protected_unit, table_properties, wording_of
-from ggdp.tables.table_noise import LAPLACE, NoiseFor, NoisePart, PartsFor, has_choice, joint, table_mechanism, table_parts
+from ggdp.tables.table_noise import (
+    LAPLACE,
+    NoiseFor,
+    NoisePart,
+    PartsFor,
+    has_choice,
+    joint,
+    table_mechanism,
+    table_parts,
+)
 from ggdp.tables.table_release import ArrowViews, TableRelease, html_row
 from ggdp.tables.units_over_limit import CutPlan, plan_cut, rest_of_goal
 
@@ -122,7 +131,8 @@ def _comparison(plan: TablePlan) -> str:
     (name, error), (other, worse) = plan.compared
     errors = f"{rounded_text(error, 3)}, with {other} noise {rounded_text(worse, 3)}"
     pure = ", and needs no delta" if plan.request.goal.delta > plan.guarantee.delta == 0.0 else ""
-    return f"{name}: a cell has a standard deviation of at most {errors}{pure}"
+    what = "a cell" if plan.statistics is None else "the numerator of a mean, in ranges,"
+    return f"{name}: {what} has a standard deviation of at most {errors}{pure}"
 
 
 def _for_tables(plan: TablePlan, said: Mapping[int, str]) -> str:
@@ -575,7 +585,7 @@ def plan_request(
     blocks = None if split is None else in_blocks(request, split)
     if blocks is not None:
         parts, compared = (parts_for or statistics_parts)(request, goal, split)
-        split = split if parts[0].mechanism.calibration.law.norm is None else blocks
+        split = split if parts[0].mechanism.record.certificate.law.norm is None else blocks
     elif has_choice(request):
         parts, compared = (parts_for or table_parts)(request, goal, None)
     else:
