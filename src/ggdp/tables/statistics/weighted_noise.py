@@ -169,6 +169,16 @@ class BlockNoise:
         largest = max(np.abs(start).max(), np.abs(end).max())
         return np.asarray(_along(table, place) * self.scale + self._steps * largest)
 
+    def far(self, weights: Floats, miss: float, cells: int = 1) -> float:
+        """Return a distance that the noise of so many cells together is beyond with a probability of at most `miss`.
+
+        It is about that of a log-concave law: P(|X| > s std) <= e^(1 - s).
+        """
+        row = weights[None, -self.free - 1 :]
+        largest = float(np.abs(row).max())
+        deviation = float(Block(self.free, self.others).deviations(row / largest)[0])
+        return (1.0 - math.log(miss)) * math.sqrt(cells) * deviation * largest * self.scale
+
     @property
     def _steps(self) -> int:
         return self.free + sum(self.others) + 2
