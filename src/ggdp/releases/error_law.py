@@ -653,9 +653,9 @@ class VectorErrorLaw:
     Parameters
     ----------
     law : NoiseLaw
-        The noise, in the unit of the data.
+        The noise: of an l_p norm in the unit of the data, of groups in steps.
     step : float, optional
-        Step of the grid that noisy values are rounded to; None on the integers.
+        Step of the grid that noisy values are on; None on the integers.
     places : tuple of int, optional
         Which values of the vector there are, where some were left out.
     group : int, optional
@@ -754,9 +754,11 @@ class VectorErrorLaw:
         if norm.kind == "lp":
             found = np.nextafter(np.broadcast_to(each, norm.groups) * np.array(norm.sizes or 1.0), math.inf)
         elif self.group is not None:
-            return np.broadcast_to(each, len(norm.groups))[self.group]
+            found = np.broadcast_to(each, len(norm.groups))[self.group]
         else:
             found = np.repeat(np.broadcast_to(each, len(norm.groups)), norm.cells)
+        if norm.kind != "lp" and self.step is not None:
+            found = found * self.step
         return found if self.places is None else found[list(self.places)]
 
 
@@ -780,11 +782,25 @@ class JointLaw:
 
     runs: tuple[tuple[int, ErrorLaw | VectorErrorLaw], ...]
 
-    # Such noise has no one order and scale, and nothing is kept in bounds.
-    order: ClassVar[None] = None
-    scale: ClassVar[None] = None
+    # Nothing is kept in bounds.
     bounding: ClassVar[None] = None
     bounds: ClassVar[None] = None
+
+    @property
+    def noise(self) -> NoiseLaw | None:
+        """The noise of a norm that all runs have a part in; None where there is none."""
+        laws = {law.law if isinstance(law, VectorErrorLaw) else None for _, law in self.runs}
+        return laws.pop() if len(laws) == 1 else None
+
+    @property
+    def order(self) -> float | None:
+        """Order of the noise, where it is one."""
+        return None if self.noise is None else self.noise.order
+
+    @property
+    def norm(self) -> Norm | None:
+        """Norm of the noise, where it is one."""
+        return None if self.noise is None else self.noise.norm
 
     @property
     def step(self) -> float | None:

@@ -163,7 +163,7 @@ class NoiseRecord:
             "threshold": None if self.threshold is None else self.threshold.to_dict(),
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
             # The certificate, which has it too, is not in a ledger.
-            **({"norm": law.norm.to_dict()} if isinstance(law, VectorErrorLaw) else {}),
+            **({} if (norm := getattr(law, "norm", None)) is None else {"norm": norm.to_dict()}),
             **({"parts": parts} if (parts := [self._part(*part) for part in self.parts]) else {}),
         }
 

@@ -20,15 +20,16 @@ Sums over K are floats on the integers, in steps of up to b/100 where the scale 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ggdp.releases.comparisons import far, sum_half_width
 from ggdp.releases.error_law import VectorErrorLaw
 from ggdp.tables.statistics.estimates import count_weights
-from ggdp.tables.statistics.released_statistics import counting, sums_of_groups
+from ggdp.tables.statistics.released_statistics import counting, noise_of, sums_of_groups
 from ggdp.tables.statistics.statistics_plan import measure_of
+from ggdp.tables.statistics.weighted_noise import BlockNoise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,9 +45,13 @@ _LOOK = (
 
 
 def looks_empty(
-    law: ErrorLaw | VectorErrorLaw, values: NDArray[np.float64], weights: NDArray[np.float64], cells: int
+    law: ErrorLaw | VectorErrorLaw | BlockNoise, values: NDArray[np.float64], weights: NDArray[np.float64], cells: int
 ) -> bool:
     """Return whether published values, all of a table or those above a threshold, may be nothing but noise."""
+    if isinstance(law, BlockNoise):
+        if np.any(np.abs(values) > law.far(weights, MISS / 2 / cells)):
+            return False
+        return abs(float(values.sum())) <= law.far(weights, MISS / 2, cells)
     if isinstance(law, VectorErrorLaw):
         if np.any(np.abs(values) > law.half_width(1.0 - MISS / 2 / cells)):
             return False
@@ -75,16 +80,18 @@ def notes_of(release: TableRelease) -> Iterator[str]:
         groups = sums_of_groups(plan, number, noisy.astype(np.float64))
         columns = counting(groups)
         weights = np.concatenate(count_weights(columns))
+        places, blocks = range(len(groups)), plan.statistics.blocks
+        noise: list[Any] = [noise_of(plan, number, place) if blocks else plan.laws[number] for place in places]
         counts = sum(column.sums @ weight for column, weight in zip(columns, count_weights(columns), strict=True))
-        if not cells or (size is not None and looks_empty(plan.laws[number], np.asarray(counts), weights, size)):
+        if not cells or (size is not None and looks_empty(noise[0], np.asarray(counts), weights, size)):
             yield f"{named}: the published counts are consistent with an empty table. {_LOOK}"
             continue
         empty, without = {}, dict[str, list[str]]()
-        for group, column in groups:
+        for law, (group, column) in zip(noise, groups, strict=True):
             if group.measure is not None:
                 known = column.sums if group.kind == "sum" else column.of_values
                 each = np.full(known.shape[1], 1.0 / column.unit)
-                empty[group.measure] = looks_empty(plan.laws[number], known @ each, each, cells)
+                empty[group.measure] = looks_empty(law, known @ each, each, cells)
         found = {one.name: one for one in table.statistics}
         for statistic in request.table_statistics[number]:
             no_value = all(np.isnan(found[name].value).all() for name in statistic.names)

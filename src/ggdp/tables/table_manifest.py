@@ -105,7 +105,7 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
             f"about {max(count.noisy, 0):,} (95 % interval: {count.lower:,} to {count.upper:,}); it has noise of its "
             "own, and is part of the guarantee."
         )
-    for part in plan.parts:
+    for part in plan.parts if plan.statistics is None else ():
         shared = [request.by[table] for table, is_whole in zip(part.tables, part.complete, strict=True) if is_whole]
         if len(shared) > 1:
             raw = "raw noisy counts" if "noisy_count" in request.count_columns else "counts"

@@ -113,7 +113,7 @@ class TableNoise(NamedTuple):
 
 
 # Where a plan takes the noise of its tables from, for a goal of all of them.
-PartsFor: TypeAlias = "Callable[[TableRequest, Guarantee], TableNoise]"
+PartsFor: TypeAlias = "Callable[[TableRequest, Guarantee, StatisticsPlan | None], TableNoise]"
 
 
 def joint(guarantees: Iterable[Guarantee]) -> Guarantee:
@@ -155,7 +155,7 @@ def cells_of(request: TableRequest, tables: Sequence[int]) -> Sensitivity:
     return Sensitivity.cells(moving, request.most_in_a_cell, neighbours=request.neighbours)
 
 
-def table_parts(request: TableRequest, goal: Guarantee) -> TableNoise:
+def table_parts(request: TableRequest, goal: Guarantee, _: object = None) -> TableNoise:
     """Return the noise of several tables with the least error: independent, or of norms of sets of like size."""
     every = tuple(range(len(request.by)))
     independent = table_mechanism(goal, request.sensitivity, None)

@@ -40,7 +40,13 @@ from ggdp.tables import output_files, thresholds
 from ggdp.tables.noisy_counts import release_counts, require_size
 from ggdp.tables.request import AUTO, PlanArguments, ReleaseArguments, TableRequest, TextOptions
 from ggdp.tables.statistics.margins import SIZES, count_half_width, describe_split, half_width_rows, half_widths
-from ggdp.tables.statistics.statistics_plan import StatisticsPlan, plan_statistics, statistics_mechanism
+from ggdp.tables.statistics.statistics_plan import (
+    StatisticsPlan,
+    in_blocks,
+    plan_statistics,
+    statistics_mechanism,
+    statistics_parts,
+)
 from ggdp.tables.table_manifest import covered, listed, number_of, protected_unit, table_properties, wording_of
 from ggdp.tables.table_noise import (
     LAPLACE,
@@ -126,7 +132,8 @@ def _comparison(plan: TablePlan) -> str:
     (name, error), (other, worse) = plan.compared
     errors = f"{rounded_text(error, 3)}, with {other} noise {rounded_text(worse, 3)}"
     pure = ", and needs no delta" if plan.request.goal.delta > plan.guarantee.delta == 0.0 else ""
-    return f"{name}: a cell has a standard deviation of at most {errors}{pure}"
+    what = "a cell" if plan.statistics is None else "the numerator of a mean, in ranges,"
+    return f"{name}: {what} has a standard deviation of at most {errors}{pure}"
 
 
 def _for_tables(plan: TablePlan, said: Mapping[int, str]) -> str:
@@ -190,6 +197,10 @@ class TablePlan:
         """The noise; that of the first part where tables have noise of their own (`parts`)."""
         return self.parts[0].mechanism
 
+    def mechanism_of(self, table: int) -> Mechanism:
+        """Return the noise of a table."""
+        return next(part.mechanism for part in self.parts if table in part.tables)
+
     @cached_property
     def laws(self) -> tuple[ErrorLaw | VectorErrorLaw, ...]:
         """The law of the noise of a cell, for each table."""
@@ -200,13 +211,21 @@ class TablePlan:
     @cached_property
     def described_mechanism(self) -> NoiseRecord:
         """The mechanism as a release describes it: for the goal of the request, with the threshold."""
-        described = self.mechanism.record
-        if len(self.parts) > 1:
-            sizes = [size for size in self.request.sizes if size is not None]
+        described, split = self.mechanism.record, self.statistics
+        sizes = [size for size in self.request.sizes if size is not None]
+        law = described.law
+        if split is not None and split.blocks:
+            # A row for each sum of a table, group after group.
+            groups = [part.mechanism.law.of_groups for part in self.parts]
+            runs = (zip(*pair, strict=True) for pair in zip(split.tables, groups, strict=True))
+            rows = zip(sizes, runs, strict=True)
+            law = JointLaw(tuple((group.sums * size, one) for size, table in rows for group, one in table))
+        elif len(self.parts) > 1:
             law = JointLaw(tuple(zip(sizes, self.laws, strict=True)))
+        if len(self.parts) > 1:
             records = [(part.tables, part.mechanism.record) for part in self.parts]
             described = NoiseRecord.joint(records, self.request.goal, str(self.request.sensitivity), law)
-        described = replace(described, goal=self.request.goal, losses=self.losses)
+        described = replace(described, goal=self.request.goal, losses=self.losses, law=law)
         return described if self.threshold is None else apply_threshold(described, self.threshold)
 
     @cached_property
@@ -564,8 +583,12 @@ def plan_request(
         share = thresholds.noise_share(goal.delta, neighbours=request.neighbours, **cells)
         goal = ApproxDP(goal.epsilon, share)
     sensitivity = request.sensitivity if split is None else split.sensitivity
-    if has_choice(request):
-        parts, compared = (parts_for or table_parts)(request, goal)
+    blocks = None if split is None else in_blocks(request, split)
+    if blocks is not None:
+        parts, compared = (parts_for or statistics_parts)(request, goal, split)
+        split = split if parts[0].mechanism.record.certificate.law.norm is None else blocks
+    elif has_choice(request):
+        parts, compared = (parts_for or table_parts)(request, goal, None)
     else:
         noise = noise_for(goal, sensitivity, None if request.order == AUTO else request.order)
         parts, compared = (NoisePart(tuple(range(tables)), noise),), ()
