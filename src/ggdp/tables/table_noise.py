@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ggdp.tables.request import TableRequest
+    from ggdp.tables.statistics.statistics_plan import StatisticsPlan
 
 
 LAPLACE = 1.0

@@ -37,7 +37,7 @@ def test_of_blocks_of_two_sums_total_and_differences_are_uniform_in_a_cube(level
     assert_just_above(found, exact)
 
 
-@pytest.mark.parametrize("free, others", [(2, (2, 2)), (3, (2,)), (1, (3, 1))])
+@pytest.mark.parametrize(("free", "others"), [(2, (2, 2)), (3, (2,)), (1, (3, 1))])
 def test_deviations_are_those_of_the_law_by_its_simplest_decomposition(free, others):
     # The density at (a, c) is e^-(a + c) times the volumes of all blocks; a point of a block of two is uniform.
     total = np.ones(free + 1)

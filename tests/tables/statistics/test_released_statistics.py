@@ -243,6 +243,7 @@ def test_neighbours_that_release_the_same_sums_release_the_same_files(
         return draw(plan, CellValues.of(nothing, nothing, nothing, cells=3), ggdp.SeededSource(seed=4))
 
     monkeypatch.setattr(CertifiedNoise, "add", seen)
+
     def vectors(_, size, *, rng=None):
         del rng
         (exact,) = true

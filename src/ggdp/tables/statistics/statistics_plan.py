@@ -232,7 +232,9 @@ def _plan_quantiles(
 def in_blocks(request: TableRequest, split: StatisticsPlan) -> StatisticsPlan | None:
     """Return the same statistics from groups whose noise has one total in each cell; None where they cannot have it."""
     alike = len({group.size for group in split.groups}) == 1 and all(group.kind != "key" for group in split.groups)
-    if not (alike and max(map(len, split.tables)) > 1 and request.order == "auto" and request.neighbours == "add-remove"):
+    if not (
+        alike and max(map(len, split.tables)) > 1 and request.order == "auto" and request.neighbours == "add-remove"
+    ):
         return None
     tables = []
     for groups in split.tables:

@@ -481,4 +481,3 @@ def _transform_table(order: float) -> tuple[Floats, Floats]:
     moments = mass * x
     slopes = -(sin_coarse * moments) @ cos_fine - (cos_coarse * moments) @ sin_fine
     return values.reshape(-1)[:count], slopes.reshape(-1)[:count]
-
