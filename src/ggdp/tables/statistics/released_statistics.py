@@ -68,7 +68,9 @@ class PublishedStatistic(NamedTuple):
 def noise_of(plan: TablePlan, table: int = 0, group: int = 0) -> SumNoise:
     """Return the noise of the sums of a group of a table, in steps."""
     assert plan.statistics is not None
-    law = plan.mechanism_of(table).record.certificate.law
+    certificate = plan.mechanism_of(table).record.certificate
+    assert certificate is not None
+    law = certificate.law
     if law.norm is None:
         return WeightedNoise(order=law.order, scale=law.scale)
     free = [one.sums - 1 for one in plan.statistics.tables[table]]

@@ -254,7 +254,8 @@ class Block(NamedTuple):
         if self.any_signs:
             signs = product((1.0,), *[(1.0, -1.0)] * (rows.shape[1] - 1))
             signed = self._replace(any_signs=False)
-            return np.max([signed.raised(level, np.abs(rows) * np.array(sign)) for sign in signs], axis=0)
+            each = [signed.raised(level, np.abs(rows) * np.array(sign)) for sign in signs]
+            return np.asarray(np.max(each, axis=0))
         largest = np.abs(rows).max(axis=1)
         rows = rows / largest[:, None]
         # In a unit in which the standard deviation is that of Laplace noise. The density at 0 is at most
@@ -262,7 +263,7 @@ class Block(NamedTuple):
         unit, spread = self.deviations(rows) / math.sqrt(2.0), 1.01 * math.sqrt(2.0)
         start = np.full(len(rows), 0.99 * level)
         found = _invert(self.transform, rows / unit[:, None], level, start, spread, (_FAR + 1.0) * spread, _end(1.0))
-        return largest * unit * found * (1.0 + MARGIN)
+        return np.asarray(largest * unit * found * (1.0 + MARGIN))
 
     def deviations(self, rows: Floats) -> Floats:
         """Return the standard deviation of w.x for each row of weights of at most 1, up to 1e-3 of it."""
@@ -287,7 +288,7 @@ class Block(NamedTuple):
             series = np.zeros((degree + 1, len(part), t.size), dtype=np.complex128)
             series[0] = 1.0
             for weight in part.T:
-                pole, carried = 1.0 - 1j * weight[:, None] * t, 0.0
+                pole, carried = 1.0 - 1j * weight[:, None] * t, np.zeros((), dtype=np.complex128)
                 for one in series:
                     one += carried
                     one /= pole
@@ -302,7 +303,7 @@ class Block(NamedTuple):
                 pairs = times[k] * np.conj(times[self.free - k][::-1])
                 found += math.comb(self.free, k) * np.tensordot(terms, pairs.real, axes=1)
             result[first : first + most] = found
-        return result[:-1] / result[-1]
+        return np.asarray(result[:-1] / result[-1])
 
 
 @lru_cache(maxsize=32)
@@ -398,7 +399,7 @@ def magnitude_quantiles(order: float, level: float, weights: Floats) -> Floats:
         return product
 
     # The start, the quantile of the largest summand, is not above the solution.
-    return largest * _invert(transform, rows, level, np.full(len(rows), single), spread, far, _end(order))
+    return np.asarray(largest * _invert(transform, rows, level, np.full(len(rows), single), spread, far, _end(order)))
 
 
 def _invert(
@@ -416,7 +417,7 @@ def _invert(
     """
     within = min((1.0 - math.log(1.0 - level)) * spread, far)
     count = math.ceil((far + within) * end / (2.0 * math.pi))
-    t = (np.arange(count) + 0.5) * (end / count)
+    t: Floats = (np.arange(count, dtype=np.float64) + 0.5) * (end / count)
     places = (t - (end - 5.5 * _FALL)) / _FALL
     window = 0.5 * np.array([math.erfc(place) for place in places.tolist()])
     spacing, size, found = 2.0 * (t[1] - t[0]) / math.pi, max(_AT_ONCE // t.size, 1), []
