@@ -212,14 +212,14 @@ def test_no_move_of_a_unit_loses_more_than_one_over_the_scale_and_some_lose_it(k
         one = [[*np.eye(k, dtype=int), *more] for k, more in zip(cells, hidden, strict=True)]
     units = [np.concatenate(parts) for parts in itertools.product(*one)]
     moves = [new - old for new in units for old in units] if kind == "replaced" else units
-    points = possible_points(noise, kind, complete)
+    points = possible_points(noise)
     now = np.log(noise.pmf(points))
     losses = [np.abs(now - np.log(noise.pmf(points - move))) for move in moves]
     assert np.isfinite(losses).all()
     assert np.max(losses) == pytest.approx(0.5, rel=1e-9)
 
 
-def possible_points(noise, kind, complete):
+def possible_points(noise):
     points = np.array(list(itertools.product(range(-3, 4), repeat=sum(noise.cells))))
     return points[noise.pmf(points) > 0.0]
 
@@ -341,7 +341,7 @@ def test_every_unit_proposes_its_block_and_every_place_of_it_alike():
         units = np.full(len(pairs), int(radii.ends[block]) - 1, dtype=np.uint64)
         words = [part.tobytes() for part in (units, pairs[:, 0].copy(), pairs[:, 1].copy())]
         found = radii._round(len(pairs), Scripted(*words, bytes(8 * len(pairs)), *more))
-        assert np.array_equal(np.stack(found, axis=1), pairs.astype(np.int64) + [lines[i], lines[j]])
+        assert np.array_equal(np.stack(found, axis=1), pairs.astype(np.int64) + np.array([lines[i], lines[j]]))
 
 
 def test_the_unit_beyond_all_blocks_is_rejected_and_its_last_bits_end_in_an_error():
