@@ -133,6 +133,7 @@ PLANS = {
     "l_2 norm": _plan(GOALS["approximate 1 1e-6"], QUERIES["l_2 norm"]),
     "probabilistic": _plan(GOALS["probabilistic 1 0.01"], QUERIES["one"]),
     "several releases": _plan(GOALS["approximate 1 1e-6"], QUERIES["one"], releases=10),
+    "norm, pure": _plan(GOALS["pure 1"], QUERIES["l_2 norm"]),
     "width": _plan(None, QUERIES["one"], plus_minus=10.0, delta=1e-6, support="integer"),
     "width, pure": _plan(None, QUERIES["cells 3"], plus_minus=10.0),
     "refused: goal and width": _plan(GOALS["pure 1"], QUERIES["one"], plus_minus=10.0),

@@ -53,6 +53,15 @@ BOUNDS = {
     "norm": (Query.norm(2, 2, dimension=2), [(0, 8), (0, 6)]),
     "histogram, replaced": (Query.histogram("replace-one"), [(0, 50), (0, 50)]),
 }
+VECTORS = {
+    "groups": Query.groups([2, 2, 5]),
+    "complete groups, replaced": Query.groups([2, 4, 1], complete=[True, True, True], neighbours="replace-one"),
+    "groups of several cells": Query.groups([3, 3], max_cells=2, d=5, complete=[True, False]),
+    "box": Query.box([3, 3, 3]),
+    "box of reals": Query.box([1.5, 1 / 3]),
+    "l_3 norm": Query.norm(3, 1 / 3, dimension=7),
+    "l_inf norm": Query.norm(math.inf, 2, dimension=7),
+}
 REFUSED = {
     "order below 1": lambda: ggdp.calibrate(PURE(1), QUERIES["one"], order=0.9),
     "order not a number": lambda: ggdp.calibrate(PURE(1), QUERIES["one"], order=math.nan),
@@ -134,6 +143,17 @@ def _calibration(goal, query, **how):
     return lambda: record_of(ggdp.calibrate(goal, query, **how))
 
 
+def _vector(goal, query):
+    """Return what is proved of noise of a norm; its errors are not the same to the last digit on every processor."""
+
+    def case():
+        mechanism = ggdp.MinkowskiMechanism(goal, query)
+        certificate = mechanism.certificate.to_dict()
+        return {"scale": mechanism.scale.hex(), "guarantee": str(mechanism.guarantee), "certificate": certificate}
+
+    return case
+
+
 def _described(query):
     """Return what a sensitivity says of itself, and of several such queries."""
 
@@ -184,6 +204,10 @@ def _cases():
         query, bounds = BOUNDS["two pairs"]
         how = {"order": order, "bounds": bounds, "bounding": "truncated", "method": "paper"}
         yield f"paper; truncated; order {order}", _calibration(PURE(0.5), query, **how)
+    for name, query in VECTORS.items():
+        yield f"norm; {name}", _vector(PURE(0.7), query)
+    yield "norm; box, approximate", _vector(APPROX(0.7, 1e-6), QUERIES["box"])
+    yield "norm; cells", _vector(PURE(0.7), QUERIES["cells 3"])
     yield from ((f"refused; {name}", case) for name, case in REFUSED.items())
 
 

@@ -4,6 +4,7 @@ import json
 import math
 import pickle
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -191,6 +192,24 @@ def test_a_manifest_says_what_the_noise_is(counts):
     ggdp.verify(mechanism["certificate"])
     infinite = MinkowskiMechanism(1.0, ggdp.Sensitivity.box([1.5, 1.5])).release([1.0, 2.0]).manifest
     assert json.loads(json.dumps(infinite, allow_nan=False))["mechanism"]["norm"]["order"] == "inf"
+
+
+def test_the_command_line_proves_its_manifests_again_and_adds_them(counts, tmp_path, capsys):
+    real = MinkowskiMechanism(0.5, ggdp.Sensitivity.norm(3, 1.0, dimension=5))
+    manifests = counts.release([1] * 5).manifest, real.release([1.0] * 5).manifest
+    files = [str(tmp_path / name) for name in ("counts.json", "real.json")]
+    for file, manifest in zip(files, manifests, strict=True):
+        Path(file).write_text(json.dumps(manifest), "utf-8")
+    assert run(["verify", *files]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "epsilon <= 1.0, for noise of the norm 'added' and scale 1.0; proved again" in shown
+    assert "epsilon <= 0.5, for noise of the norm 'lp' and scale 2.0; proved again" in shown
+    assert run(["account", *files, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["basic"]["epsilon"] == 1.5
+    assert run(["report", *files, "--out", str(tmp_path / "report.html")]) == 0
+    assert "Minkowski noise" in (tmp_path / "report.html").read_text("utf-8")
+    Path(files[0]).write_text(json.dumps(manifests[0]).replace("[2, 3]", "[2, 4]"), "utf-8")
+    assert run(["verify", files[0]]) == 1
 
 
 @pytest.mark.parametrize(

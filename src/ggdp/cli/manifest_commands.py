@@ -135,9 +135,12 @@ def _verify_file(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]
 def _claim(certificate: Certificate, step: float | None = None) -> str:
     law, epsilon = certificate.law, getattr(certificate.bound, "epsilon", None)
     at = "" if epsilon is None else f" at epsilon {epsilon!r}"
+    # Real noise is rounded to the grid, and not drawn in steps of it.
+    steps = "" if law.support == "real" else _in_steps(step)
+    noise = f"of order {law.order!r}" if law.norm is None else f"of the norm {law.norm.kind!r}"
     return (
-        f"{certificate.bound.quantity} <= {certificate.proved!r}{at}, for noise of order {law.order!r} and scale "
-        f"{law.scale!r}{_in_steps(step)}; proved again"
+        f"{certificate.bound.quantity} <= {certificate.proved!r}{at}, for noise {noise} and scale "
+        f"{law.scale!r}{steps}; proved again"
     )
 
 

@@ -141,7 +141,7 @@ class NoiseRecord:
 
     def __post_init__(self) -> None:
         if self.threshold is not None and (self.law.bounding is not None or isinstance(self.law, VectorErrorLaw)):
-            raise ArgumentError("threshold", self.threshold, "is for independent noise without bounds")
+            raise ArgumentError("threshold", self.threshold, "is for noise without bounds, drawn for each cell")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, ready for JSON."""
