@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.cases import examples
+from tests.reference.norm_lattice import norm_lattice
 from tests.sources.zoo import ENGINES, FILES
 
 import ggdp
@@ -322,30 +323,6 @@ def test_one_unit_changes_the_counts_by_no_more_than_the_certified_norm(tmp_path
 # --- intervals ---
 
 
-def lattice(law, reach):
-    """Every vector of cells near 0, as columns, and its probability, from the definition of the norm."""
-    norm, b = law.norm, law.scale
-    axis = np.arange(-reach, reach + 1)
-    whole = norm.complete or (False,) * len(norm.groups)
-    free = np.meshgrid(*[axis] * (sum(norm.groups) + any(whole)), indexing="ij")
-    free = [one.reshape(-1) for one in free]
-    u = free.pop() if any(whole) else None
-    cells, start, up, down = [], 0, 0, 0
-    for n, is_whole in zip(norm.groups, whole, strict=True):
-        group = free[start : start + n]
-        start += n
-        if is_whole:
-            group = [*group, u - sum(group)]
-        up = np.maximum(up, sum(np.maximum(x, 0) for x in group))
-        down = np.maximum(down, sum(np.maximum(-x, 0) for x in group))
-        cells += group
-    if u is not None:
-        up = np.maximum(up, down + u)
-        down = up - u
-    weights = np.exp(-(up + down) / b)
-    return cells, weights / weights.sum()
-
-
 LAWS = {
     "complete and not": Norm(kind="added", groups=(1, 2), complete=(True, False)),
     "hidden": Norm(kind="added", groups=(2, 1)),
@@ -357,7 +334,7 @@ LAWS = {
 @pytest.mark.parametrize("name", LAWS)
 def test_half_widths_of_sums_and_differences_cover_by_the_law_itself(name, level):
     law = NoiseLaw(order=1.0, scale=1.5, support="integer", norm=LAWS[name])
-    cells, mass = lattice(law, 16)
+    cells, mass = norm_lattice(law.norm.groups, law.norm.complete, law.scale, 16)
     start = 0
     for group, size in enumerate(law.norm.cells):
         of = cells[start : start + size]
@@ -381,7 +358,7 @@ def test_half_widths_of_sums_and_differences_cover_by_the_law_itself(name, level
 @pytest.mark.parametrize("true", [(3, 5, 2), (0, 9, 4), (40, 1, 7)])
 def test_shares_of_tables_with_noise_of_a_norm_cover(name, true):
     law = NoiseLaw(order=1.0, scale=1.0, support="integer", norm=LAWS[name])
-    cells, mass = lattice(law, 12)
+    cells, mass = norm_lattice(law.norm.groups, law.norm.complete, law.scale, 12)
     start = 0
     for group, size in enumerate(law.norm.cells):
         of = cells[start : start + size]
