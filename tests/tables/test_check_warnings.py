@@ -215,6 +215,10 @@ def test_another_delimiter_is_named_first_and_one_long_column_is_not_described(t
     assert f"--delimiter {mark!r}" in said[1]
     assert not any("reads as" in line for line in said)
     assert [one.name for one in ggdp.check_table(path, delimiter=mark).seen] == ["a", "b"]
+    # A draft of one column would stand in the way of the next one.
+    assert check(str(path), "--draft-domain", str(tmp_path / "draft.toml")) == 1
+    assert "needs the --delimiter of the file: its first line is one field that contains" in capsys.readouterr().err
+    assert not (tmp_path / "draft.toml").exists()
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ from ggdp.domain.periods import instant_of_value
 from ggdp.domain.table_domain import Domain
 from ggdp.domain.text_values import TextValues
 from ggdp.domain.value_range import LevelRanges
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, Message
 from ggdp.privacy import ApproxDP, Guarantee
 from ggdp.privacy.guarantees import as_goal
 from ggdp.sources.codes import NUMBER, bin_codes, declared_text, read_text
@@ -708,6 +708,9 @@ def check_table(
         names = all_columns(data, text)
         mark = _other_delimiter(_files(data, text))
     seen = _seen_columns(data, asked, names, **opening) if mark is None and (asks_nothing or target is not None) else ()
+    if target is not None and mark is not None:
+        said = "needs the {delimiter} of the file: its first line is one field that contains {mark!r}"
+        raise ArgumentError("draft_domain", str(target), Message(said, mark=mark))
     if target is not None:
         write_together({Path(target): draft_of(seen).encode()}, overwrite=False)
     is_declared = given.get("unit") is not None or given.get("unit_is_row")
