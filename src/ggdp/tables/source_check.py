@@ -799,7 +799,8 @@ def _unreadable(
     for column in (one for one in columns if not request.column(one.name).complete):
         unread = column.unmatched if column.declared != "open" else 0
         unparsable = _TIMES if column.name in dated else _NUMBERS
-        needed = unparsable if column.unparsable > unread / 2 else "match no level and no bin"
+        matched = "are in no bin" if column.declared == "bins" else "match no level"
+        needed = unparsable if column.unparsable > unread / 2 else matched
         yield from _nothing(column.name, column.rows - column.nulls, unread, column.forms, needed)
     for name in dict.fromkeys(one.name for one in ranges if not request.column(one.name).complete):
         # Of all levels together, where ranges are by level.
