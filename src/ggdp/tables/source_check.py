@@ -421,7 +421,8 @@ def _undeclared(found: Sequence[SeenColumn]) -> Iterator[str]:
 
 
 def _flags(written: Mapping[str, str]) -> str:
-    return " ".join(f"--{key.replace('_', '-')} {shlex.quote(value)}" for key, value in written.items())
+    quoted = {key: '"\'"' if value == "'" else shlex.quote(value) for key, value in written.items()}
+    return " ".join(f"--{key.replace('_', '-')} {value}" for key, value in quoted.items())
 
 
 _DIGITS = dict.fromkeys(map(ord, "23456789"), "1")
@@ -441,6 +442,7 @@ _WAYS: tuple[dict[str, Any], ...] = (
     {"thousands": ","},
     {"decimal": ","},
     {"decimal": ",", "thousands": "."},
+    *({"thousands": mark, **point} for mark in "' " for point in ({}, {"decimal": ","})),
     *({"date_format": way} for way in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%d.%m.%y")),
     *({"date_format": f"{way} %H:%M"} for way in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")),
 )
