@@ -56,7 +56,9 @@ def test_dates_in_another_order_are_shown_without_a_value(visits, capsys):
 
 def test_misspelled_levels_are_named_first(visits, capsys):
     assert check(visits, "--by", "ward", "--levels", "ward=A,B", "--unit-is-row") == 0
-    assert "NEARLY NOTHING of column 'ward'" in capsys.readouterr().out.splitlines()[1]
+    said = capsys.readouterr().out.splitlines()[1]
+    assert "NEARLY NOTHING of column 'ward'" in said
+    assert "500 of 500 values match no level. A release" in said
     found = ggdp.check_table(visits, "ward", {"ward": ["a", "b"]}, unit="row")
     assert found.alarms == ()
 
@@ -215,6 +217,10 @@ def test_another_delimiter_is_named_first_and_one_long_column_is_not_described(t
     assert f"--delimiter {mark!r}" in said[1]
     assert not any("reads as" in line for line in said)
     assert [one.name for one in ggdp.check_table(path, delimiter=mark).seen] == ["a", "b"]
+    # A draft of one column would stand in the way of the next one.
+    assert check(str(path), "--draft-domain", str(tmp_path / "draft.toml")) == 1
+    assert "needs the --delimiter of the file: its first line is one field that contains" in capsys.readouterr().err
+    assert not (tmp_path / "draft.toml").exists()
 
 
 @pytest.mark.parametrize(
@@ -223,6 +229,9 @@ def test_another_delimiter_is_named_first_and_one_long_column_is_not_described(t
         (["1,5", "22,25"], "numbers", "--decimal ,"),
         (["1.234,5", "22,25"], "numbers", "--decimal , --thousands ."),
         (["1,234.5", "22.25"], "numbers", "--thousands ,"),
+        (["1 234,5", "22"], "numbers", "--thousands ' ' --decimal ,"),
+        (["1\u202f234", "22"], "numbers", "--thousands ' '"),
+        (["1’234.50", "22"], "numbers", """--thousands "'\""""),
         (["31.12.2024", "1.2.2024"], "dates", "--date-format %d.%m.%Y"),
         (["31/12/2024", "01/02/2024"], "dates", "--date-format %d/%m/%Y"),
         (["12/31/2024", "01/02/2024"], "dates", "--date-format %m/%d/%Y"),

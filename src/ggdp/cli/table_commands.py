@@ -421,7 +421,7 @@ def _print_units(units: UnitCheck) -> None:
         header = ("--max-cells", "pairs of unit and cell kept", "units cut", "cut from a cell, on average")
         print_table("", rows, header=(*header, "plus-minus at 95%"))
         say(
-            f"Not private, since it comes from the data: --max-cells {table['recommended']:,} minimises "
+            f"Not private, since it comes from the data: --max-cells {table['recommended']:,} minimizes "
             "plus-minus plus the number cut from a cell. The value you choose will be published: base it on what you "
             "know of such data."
         )

@@ -47,7 +47,7 @@ from ggdp.domain.periods import instant_of_value
 from ggdp.domain.table_domain import Domain
 from ggdp.domain.text_values import TextValues
 from ggdp.domain.value_range import LevelRanges
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, Message
 from ggdp.privacy import ApproxDP, Guarantee
 from ggdp.privacy.guarantees import as_goal
 from ggdp.sources.codes import NUMBER, bin_codes, declared_text, read_text
@@ -421,7 +421,8 @@ def _undeclared(found: Sequence[SeenColumn]) -> Iterator[str]:
 
 
 def _flags(written: Mapping[str, str]) -> str:
-    return " ".join(f"--{key.replace('_', '-')} {shlex.quote(value)}" for key, value in written.items())
+    quoted = {key: '"\'"' if value == "'" else shlex.quote(value) for key, value in written.items()}
+    return " ".join(f"--{key.replace('_', '-')} {value}" for key, value in quoted.items())
 
 
 _DIGITS = dict.fromkeys(map(ord, "23456789"), "1")
@@ -441,6 +442,7 @@ _WAYS: tuple[dict[str, Any], ...] = (
     {"thousands": ","},
     {"decimal": ","},
     {"decimal": ",", "thousands": "."},
+    *({"thousands": mark, **point} for mark in "' " for point in ({}, {"decimal": ","})),
     *({"date_format": way} for way in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%d.%m.%y")),
     *({"date_format": f"{way} %H:%M"} for way in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")),
 )
@@ -708,6 +710,9 @@ def check_table(
         names = all_columns(data, text)
         mark = _other_delimiter(_files(data, text))
     seen = _seen_columns(data, asked, names, **opening) if mark is None and (asks_nothing or target is not None) else ()
+    if target is not None and mark is not None:
+        said = "needs the {delimiter} of the file: its first line is one field that contains {mark!r}"
+        raise ArgumentError("draft_domain", str(target), Message(said, mark=mark))
     if target is not None:
         write_together({Path(target): draft_of(seen).encode()}, overwrite=False)
     is_declared = given.get("unit") is not None or given.get("unit_is_row")
@@ -796,7 +801,8 @@ def _unreadable(
     for column in (one for one in columns if not request.column(one.name).complete):
         unread = column.unmatched if column.declared != "open" else 0
         unparsable = _TIMES if column.name in dated else _NUMBERS
-        needed = unparsable if column.unparsable > unread / 2 else "match no level and no bin"
+        matched = "are in no bin" if column.declared == "bins" else "match no level"
+        needed = unparsable if column.unparsable > unread / 2 else matched
         yield from _nothing(column.name, column.rows - column.nulls, unread, column.forms, needed)
     for name in dict.fromkeys(one.name for one in ranges if not request.column(one.name).complete):
         # Of all levels together, where ranges are by level.
