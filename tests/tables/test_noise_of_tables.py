@@ -16,7 +16,7 @@ from tests.reference.norm_lattice import norm_lattice
 from tests.sources.zoo import ENGINES, FILES
 
 import ggdp
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ChangedSourceError
 from ggdp.noise import SeededSource
 from ggdp.noise.minkowski_noise import MinkowskiNoise
 from ggdp.proofs.noise_law import NoiseLaw, Norm
@@ -24,7 +24,7 @@ from ggdp.releases.comparisons import share_ends, sum_half_width
 from ggdp.releases.error_law import ErrorLaw, JointLaw, VectorErrorLaw
 from ggdp.releases.release import manifest_of
 from ggdp.reports.published import difference
-from ggdp.sources.query import open_source
+from ggdp.sources.query import TableSource, open_source
 from ggdp.tables import noisy_counts, table_noise
 from ggdp.tables.manifest_checks import contradiction
 from ggdp.tables.request import TableRequest
@@ -443,3 +443,36 @@ def test_noise_is_drawn_for_a_set_of_tables_at_once():
     plan = plan_request(asked(questions(5, complete=True)))
     assert isinstance(plan.parts[0].mechanism.noise.vectors, MinkowskiNoise)
     assert plan.parts[0].mechanism.noise.vectors.complete == (True,) * 5
+
+
+def changing(answers):
+    """Return answers of a source that has one row more in a cell when it is looked at for the last table."""
+    *others, last = answers
+    return [*others, last._replace(counts=last.counts + np.eye(1, last.counts.size, dtype=np.int64)[0])]
+
+
+def test_a_source_that_changes_between_two_tables_is_not_published(monkeypatch):
+    plan = plan_request(asked(questions(3, complete=True)))
+    data = pa.table({f"q{k}": ["yes", "no", None, "no"] for k in range(3)})
+    count = TableSource.count
+    monkeypatch.setattr(TableSource, "count", lambda source, query: changing(count(source, query)))
+    with pytest.raises(ChangedSourceError, match="changed while it was read"):
+        plan.run(data)
+
+
+def test_a_source_that_changes_between_two_columns_is_not_published(monkeypatch):
+    domain = ggdp.Domain({"g": YES_NO} | {name: {"range": (0, 10)} for name in "xyz"})
+    means = [ggdp.Mean(name) for name in "xyz"]
+    plan = ggdp.plan_table("g", PURE, domain, unit="row", statistics=means)
+    assert plan.statistics.blocks
+    data = pa.table({"g": ["yes", "no", "yes"]} | {name: [1.0, None, 3.0] for name in "xyz"})
+    assert plan.run(data).guarantee == PURE.under("add-remove")
+    sums = TableSource.sums
+
+    def changing_sums(source, query):
+        (at, (first, *others)), *more = sums(source, query)
+        return [(at, (first._replace(units=first.units + 1), *others)), *more]
+
+    monkeypatch.setattr(TableSource, "sums", changing_sums)
+    with pytest.raises(ChangedSourceError, match="changed while it was read"):
+        plan.run(data)

@@ -27,6 +27,7 @@ from ggdp.tables.statistics.released_statistics import (
     noisy_sums,
     published_count,
     published_statistics,
+    require_one_total,
 )
 from ggdp.tables.statistics.sum_groups import SumGroup
 from ggdp.tables.table_manifest import covered
@@ -137,7 +138,7 @@ def _with_statistics(
     assert split is not None
     summed = opened.sums(replace(query, measured=split.summed))
     shown, keys = _shown_cells(summed, plan, bits)
-    release = noisy_sums(plan, summed, shown, keys, bits)
+    release = noisy_sums(plan, summed, shown, keys, bits, opened.name)
     quantiles = draw_quantiles(opened, query, plan, shown, keys, bits)
     sizes = [sums * one.cells.size for sums, one in zip(split.sums, shown, strict=True)]
     parts, tables = np.split(release.values, np.cumsum(sizes[:-1], dtype=np.intp)), []
@@ -198,7 +199,11 @@ def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sou
     shown = [possible_cells(domain) for domain in domains]
     true = [_every(one, domain)[cells] for one, domain, cells in zip(opened.count(query), domains, shown, strict=True)]
     noisy = dict[int, Integers]()
-    for tables, mechanism in plan.parts:
+    for part in plan.parts:
+        tables, mechanism = part
+        require_one_total(
+            opened.name, [true[table].sum() for table, shared in zip(tables, part.complete, strict=True) if shared]
+        )
         drawn = mechanism.release(np.concatenate([true[table] for table in tables]), rng=bits).values
         ends = np.cumsum([true[table].size for table in tables])[:-1]
         noisy |= zip(tables, np.split(drawn, ends), strict=True)

@@ -15,6 +15,7 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from ggdp.domain.value_range import ValueRange
+from ggdp.errors import ChangedSourceError
 from ggdp.mechanisms.quantiles import CellValues
 from ggdp.noise.entropy import is_private
 from ggdp.releases.mechanism_record import LEVEL, thresholded_intervals
@@ -77,12 +78,23 @@ def noise_of(plan: TablePlan, table: int = 0, group: int = 0) -> SumNoise:
     return BlockNoise(scale=law.scale, free=free.pop(group), others=tuple(free))
 
 
+def require_one_total(source: str, totals: Sequence[Any]) -> None:
+    """Raise if complete tables, or blocks of sums, have different totals: noise with one total would show that.
+
+    Claim. A source that is the same whenever it is read never fails: its totals are those of the same units. So whether
+    it fails depends on no row, but on whether the source changed between two looks at it.
+    """
+    if any(not np.array_equal(total, totals[0]) for total in totals):
+        raise ChangedSourceError(source)
+
+
 def noisy_sums(
     plan: TablePlan,
     summed: Sequence[tuple[NDArray[np.int64] | pa.Table, tuple[CellSums, ...]]],
     shown: Sequence[ShownCells],
     keys: Sequence[pa.Table],
     bits: Source,
+    source: str,
 ) -> Release:
     """Return the noisy sums of the cells shown, table after table: a row for each sum, a column for each cell.
 
@@ -107,6 +119,9 @@ def noisy_sums(
             every[:, one.places] = np.concatenate(exact)
         steps.append(every)
     if plan.statistics.blocks:
+        for groups, every in zip(plan.statistics.tables, steps, strict=True):
+            ends = np.cumsum([group.sums for group in groups])[:-1]
+            require_one_total(source, [block.sum(axis=0) for block in np.split(every, ends)])
         # Draws are of all sums of a cell.
         drawn = [plan.mechanism_of(table).noise.add(every.T.reshape(-1), bits) for table, every in enumerate(steps)]
         parts = [noisy.reshape(every.shape[::-1]).T.reshape(-1) for noisy, every in zip(drawn, steps, strict=True)]
