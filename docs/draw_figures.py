@@ -15,6 +15,7 @@ import numpy as np
 from matplotlib import rc_context
 
 import ggdp
+from ggdp.noise.minkowski_noise import spreads
 from ggdp.plots import plot_plan
 from ggdp.plots.budget_figures import plot_burn_down
 from ggdp.plots.style import BLACK, BLUE, VERMILION, curve, label, new_figure, plain_ticks, show_legend
@@ -79,6 +80,28 @@ def draw_plus_minus() -> Figure:
     return figure
 
 
+def draw_many_tables() -> Figure:
+    """Return the standard deviation of a count by the number of tables with two cells, for each kind of noise."""
+    figure, (axes,) = new_figure(4.6, 2.8)
+    numbers = [1, 2, 3, 5, 10, 20, 50, 100]
+    queries = [ggdp.Sensitivity.cells(number, 1) for number in numbers]
+    laplace = [ggdp.calibrate(ggdp.PureDP(1.0), query, order=1, support="integer").std for query in queries]
+    best = [ggdp.plan(ggdp.ApproxDP(1.0, 1e-6), query, support="integer").best.error for query in queries]
+    # A table that may leave out somebody has two free cells, a complete one has one, beside the total.
+    hidden, complete = ([spreads((free,) * number, "added", 1.0)[0] for number in numbers] for free in (2, 1))
+    found = (laplace, best, hidden, complete)
+    names = ("independent Laplace", "independent, delta 1e-6", "drawn together", "drawn together, complete")
+    for style, (errors, name) in enumerate(zip(found, names, strict=True)):
+        curve(axes, numbers, errors, style, name, marker="o", markersize=3)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    plain_ticks(axes.xaxis, numbers)
+    plain_ticks(axes.yaxis, [1, 3, 10, 30, 100])
+    label(axes, "tables with two cells", "standard deviation of a count")
+    show_legend(axes)
+    return figure
+
+
 def page_figures() -> dict[str, Figure]:
     """Return the figures of the pages by their names."""
     orders = np.linspace(1.0, 10.0, 37)
@@ -110,6 +133,7 @@ def page_figures() -> dict[str, Figure]:
         "smoking": smoking.plot(),
         "posterior": draw_posterior(),
         "plus-minus": draw_plus_minus(),
+        "many-tables": draw_many_tables(),
         "orders": plot_plan(ten_cells(), unit="persons"),
         "means": means.plot(),
         "densities": figures.plot_densities(),

@@ -52,6 +52,13 @@ WRONG = {
     "Grid.sensitivity": (lambda: ggdp.Grid(step=1.0).sensitivity(5), "sensitivity"),
     "Domain": (lambda: ggdp.Domain(5), "domain"),
     "Domain of a text": (lambda: ggdp.Domain("age"), "domain"),
+    "Study.read": (lambda: ggdp.Study.read(3), "path"),
+    "Study.like": (lambda: ggdp.Study.like(None), "path"),
+    "names of a study": (
+        lambda: ggdp.Study(request=ggdp.tables.TableRequest("a", 1.0, {"a": [1]}), names="a"),
+        "names",
+    ),
+    "read_table": (lambda: ggdp.read_table(3), "manifests"),
 }
 
 

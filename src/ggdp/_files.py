@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 
 # Bytes of a manifest or a plan, which name every declared level, and of a TOML file, which people write.
 MOST_JSON, MOST_TOML = 64 << 20, 8 << 20
@@ -40,6 +40,8 @@ def read_file(
     unless `pipe`, and a `secret` file that others than its owner may read. A pipe that nobody has opened for writing is
     refused, not waited for.
     """
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise ArgumentTypeError(argument, type(path).__name__, "must be the path of a file")
     name = os.fspath(path)
     flags = ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
     content = bytearray()

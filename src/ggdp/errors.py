@@ -12,6 +12,7 @@
     ├── EntropyError                    a source of randomness failed, so no noise was drawn
     ├── DatasetError                    a data set could not be obtained, or differs from the published one
     ├── SourceError                     a source of data could not be read or counted
+    │   ├── ChangedSourceError          it was not the same each time it was read
     │   └── OutOfMemoryError            it does not fit in memory, and no directory for temporary files is set
     ├── LedgerError                     a ledger cannot be opened, read or written, or cannot take a request
     │   ├── BudgetExceededError         a release does not fit in what remains; nothing was charged
@@ -171,6 +172,16 @@ class SourceError(GgdpError):
             f"source {self.source!r} could not be read or counted. If it is a file, it may be damaged or incomplete: "
             "write it again. The reason is not shown, since it may quote private values; open the source with its own "
             "engine to see it"
+        )
+
+
+class ChangedSourceError(SourceError):
+    """A source of data was not the same each time it was read: its tables have different totals."""
+
+    def __str__(self) -> str:
+        return (
+            f"source {self.source!r} changed while it was read: tables of the same rows do not have the same total. "
+            "Nothing was published, but the release was charged; read a copy, or a frame that is the same each time"
         )
 
 

@@ -36,6 +36,25 @@ def test_the_epsilon_for_a_delta_is_less_than_the_plain_sum(manifests, capsys):
     assert [part["name"] for part in found["parts"]] == manifests
 
 
+def test_a_column_named_row_is_not_added_to_each_row(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("row,sex\na,f\na,m\n")
+    release = ["release", "people.csv", "--by", "sex", "--levels", "sex=f,m", "--epsilon", "1"]
+    assert run([*release, "--unit-is-row", "--out", "rows.csv"]) == 0
+    assert run([*release, "--unit", "row", "--max-cells", "1", "--out", "column.csv"]) == 0
+    capsys.readouterr()
+    assert run(["account", "rows.manifest.json", "column.manifest.json", "--delta", "0"]) == 1
+    assert "column.manifest.json': has unit 'column row' where rows.manifest.json has 'row'" in capsys.readouterr().err
+    assert document(capsys, "column.manifest.json", "--delta", "0")["unit"] == "column row"
+
+
+def test_noise_that_is_typed_is_for_the_neighbours_that_are_typed(capsys):
+    found = document(capsys, "--noise", "order=1,scale=4,sensitivity=2,neighbours=replace-one", "--delta", "0")
+    assert (found["epsilon"], found["neighbours"]) == (0.5, "replace-one")
+    assert run(["account", "--noise", "order=1,scale=4,neighbours=x"]) == 1
+    assert "--noise = 'order=1,scale=4,neighbours=x': 'x' must be one of" in capsys.readouterr().err
+
+
 def test_the_delta_at_an_epsilon(manifests, capsys):
     found = document(capsys, *manifests, "--epsilon", "0.8")
     assert found["epsilon"] == 0.8

@@ -45,7 +45,7 @@ def test_it_shows_what_matches_nothing_and_what_to_do(capsys):
         "declare a level `missing`",
         "3 different values of person; 1 row without a unit, not counted",
         "1 50.00% 1 0.5 6 2 100.00% 0 0.0 12",
-        "Not private, since it comes from the data: --max-cells 1 minimises plus-minus",
+        "Not private, since it comes from the data: --max-cells 1 minimizes plus-minus",
     ):
         assert part in said
 

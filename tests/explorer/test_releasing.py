@@ -28,7 +28,7 @@ TABLE = TypedTable(by="ward", levels="ward=births,eyes", epsilon=0.4)
 @pytest.fixture
 def people(tmp_path: Path) -> Path:
     path = tmp_path / "people.csv"
-    path.write_text("ward\n" + "births\n" * 30 + "eyes\n" * 12)
+    path.write_text("ward\n" + "births\n" * 300 + "eyes\n" * 120)
     return path
 
 
@@ -49,6 +49,13 @@ def test_an_offer_says_what_is_spent_and_left_and_charges_nothing(people: Path, 
     assert offer.refusal is None
     assert not ggdp.Ledger(ledger).entries()
     assert "There is no ledger" in str(make_offer(asked(people)).html)
+
+
+def test_a_column_named_row_is_not_charged_with_each_row(people: Path, ledger: str) -> None:
+    table = evolve(TABLE, unit="row", max_cells=1)
+    publish(make_offer(asked(people, ledger)))
+    with pytest.raises(GgdpError, match="protects 'column row' where earlier releases protect 'row'"):
+        make_offer(asked(people, ledger, table))
 
 
 def test_an_offer_reads_no_data(tmp_path: Path) -> None:

@@ -42,6 +42,14 @@ def test_the_same_settings_show_the_same_table_and_another_seed_another() -> Non
     assert one.table.noisy_count.tolist() != other.table.noisy_count.tolist()
 
 
+def test_the_first_level_of_a_complete_column_has_its_units() -> None:
+    domain = {"ward": {"levels": ["births", "eyes"], "complete": True}}
+    plan = ggdp.plan_table("ward", 1.0, domain, unit="row")
+    shown = simulate_table(plan, Simulation(units=1000, spread="even")).original["count"]
+    assert shown.sum() == 1000
+    assert shown.min() > 400
+
+
 def test_even_cells_are_alike_and_uneven_ones_follow_their_ranks() -> None:
     table = TypedTable(by="ward", levels="ward=1..10").plan()
     even = simulate_table(table, Simulation(units=100_000, spread="even")).original["count"]

@@ -104,6 +104,7 @@ KEPT = {
         '[columns.ok]\nedges = [0, 1]\ndecimal = ","\nnull_values = ["x"]\n',
         ["decimal, null_values of column 'ok'"],
     ),
+    "a column that is complete": ('[columns.ok]\nlevels = ["y"]\ncomplete = true\n', ["complete of column 'ok'"]),
     "a range for each level": (
         'sum = ["v"]\n[columns.v]\nrange_by = "ward"\nranges = { births = [0, 1], eyes = [0, 500] }\n',
         ["range_by, ranges of column 'v'"],
@@ -270,7 +271,7 @@ def test_an_upload_that_names_a_look_up_is_refused_before_it_is_read() -> None:
     ("text", "said"),
     [
         ("epsilon = ", r"is not a TOML file"),
-        (COUNTS.replace("levels", "level"), r"^year\.toml, line 4: columns\.ward\.level = 'level'"),
+        (COUNTS.replace("levels", "level"), r"^year\.toml, line 4: columns\.ward\.level = \['births', 'eyes'\]"),
         (COUNTS.replace("1.0", "0"), r"^year\.toml, line 2: epsilon = 0: must be greater than 0"),
         ("not_private_draft = true\n" + COUNTS, r"year\.toml'?: is a draft made from the data.*code book"),
     ],

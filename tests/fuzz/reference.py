@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ggdp.domain.column import Column
 from ggdp.domain.table_domain import Domain
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from tests.fuzz.tables import Case, Table
 
-    from ggdp.domain.column import Column
     from ggdp.domain.text_values import TextValues
 
 __all__ = ["cells_of", "csv_records", "expected", "of_units", "rows_of_file", "rows_of_table", "written_number"]
@@ -183,6 +183,9 @@ def _of_units(rows: list[dict[str, Any]], unit: str, marginal: Domain, nulls: tu
 
 def _part(column: Column, value: Any) -> Any:
     """Return the code of a value, or its text in an open column; None if it is not counted."""
+    if column.complete:
+        # What would be counted nowhere is counted in the first level or bin.
+        return _part(Column(**column.arguments() | {"complete": None}), value) or 0
     if isinstance(value, str):
         value = _as_declared(column, value)
     if value is None or (isinstance(value, float) and math.isnan(value)):

@@ -25,7 +25,7 @@ from ggdp.sources.query import CountQuery
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = ["KEY", "TYPES", "Case", "Field", "Limits", "Table", "declared_case", "random_case"]
+__all__ = ["KEY", "TYPES", "Case", "Field", "Limits", "Table", "complete_case", "declared_case", "random_case"]
 
 KEY = bytes(range(32))
 NAN, INF = math.nan, math.inf
@@ -191,6 +191,20 @@ def random_case(seed: int, limits: Limits = Limits(), *, most_rows: int = 30) ->
             marginal[name] = first.setdefault(name, marginal[name])
     max_cells = 1 if unit is None else rng.choice((1, 2, 3))
     return Case(table, victim, tuple(marginals), unit and unit.name, max_cells, seed=seed)
+
+
+def complete_case(seed: int, limits: Limits = Limits()) -> Case:  # noqa: B008 - it is frozen
+    """Return the case of a seed in which all declared columns, or half of them, are complete."""
+    case, rng = (random_case, declared_case)[seed % 2](seed, limits), random.Random(f"complete {seed}")
+    some = {name for marginal in case.marginals for name in marginal if rng.random() < rng.choice((0.5, 1.0))}
+
+    def complete(declared: Any) -> Any:
+        if not isinstance(declared, dict) or not {"levels", "edges"} & declared.keys():
+            return declared
+        return {key: value for key, value in declared.items() if key not in ("other", "missing")} | {"complete": True}
+
+    marginals = [{k: complete(v) if k in some else v for k, v in marginal.items()} for marginal in case.marginals]
+    return replace(case, marginals=tuple(marginals))
 
 
 # Numbers and times as people write them, and as nobody should.

@@ -12,9 +12,10 @@ import random
 import pytest
 from tests.cases import examples
 from tests.fuzz.neighbours import Outcome, UnwritableError, assert_neighbours, difference, pair_of, problem, shrunk
-from tests.fuzz.tables import Case, Field, Limits, Table, declared_case, random_case
+from tests.fuzz.tables import Case, Field, Limits, Table, complete_case, declared_case, random_case
 from tests.fuzz.writers import FILES, FRAMES, PROGRAM_FILES, SPARK_FRAMES, WRITERS, Writer
 
+from ggdp.domain.table_domain import Domain
 from ggdp.sources import duckdb_engine
 
 ON_SPARK = tuple(
@@ -91,6 +92,20 @@ def test_text_is_read_as_declared_with_and_without_somebody(tmp_path, writer, al
     assert_close(writer, tmp_path, seeds, cases=declared_case)
 
 
+@ALL_SEEDS
+@pytest.mark.parametrize("writer", [*FILES, *FRAMES, *PROGRAM_FILES], ids=lambda writer: writer.name)
+def test_complete_columns_count_every_row_with_and_without_somebody(tmp_path, writer, all_seeds):
+    seeds = some_seeds(writer, (), 12 if all_seeds else 2)
+    assert_close(writer, tmp_path, seeds, cases=complete_case)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("writer", [*ON_SPARK, *SPARK_FRAMES], ids=lambda writer: writer.name)
+def test_complete_columns_count_every_row_on_spark(tmp_path, writer):
+    engine = {"engine": "spark"} if writer in ON_SPARK else {}
+    assert_close(writer, tmp_path, some_seeds(writer, (2, 7), 4), share=1 / 4, cases=complete_case, **engine)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("writer", ON_SPARK, ids=lambda writer: writer.name)
 def test_text_is_read_as_declared_by_spark(tmp_path, writer):
@@ -151,6 +166,11 @@ def test_seeds_reach_every_type_and_kind_of_question():
         "bool",
         "date",
     }
+    complete = [Domain(marginal) for seed in range(300) for marginal in complete_case(seed).marginals]
+    kinds = {column.kind for marginal in complete for column in marginal if column.complete}
+    assert kinds == {"text", "integer", "boolean", "date", "bins"}
+    every = [all(column.complete for column in marginal) for marginal in complete]
+    assert len(every) / 5 < sum(every) < len(every)
     # Somebody's rows are at the start, at the end, and in between.
     assert any(0 in case.victim for case in cases)
     assert any(len(case.table.rows) - 1 in case.victim for case in cases)

@@ -53,7 +53,8 @@ def query_of(case: Case) -> CountQuery:
     if others and rng.random() < 0.5:
         by = rng.choice(others)
         values = LevelRanges(by.name, by.labels, tuple(rng.choices(RANGES, k=by.size)))
-    measure = Measure(column=column, values=values, rule=rule, text=text)
+    complete = random.Random(f"complete {case.seed}").random() < 0.5
+    measure = Measure(column=column, values=values, rule=rule, text=text, complete=complete)
     return CountQuery(
         marginals=marginals,
         unit=case.unit,
@@ -117,7 +118,12 @@ def difference(full: Measured, reduced: Measured, query: CountQuery) -> str | No
             return f"more than {query.max_cells} cells move: {moved}"
         for cell, (units, known, first, second) in moved.items():
             most = in_cell(query.measured[0].measure, marginal, cell).values.steps
-            if units != 1 or known not in (0, 1) or not 0 <= first <= known * most or second != first * first:
+            if (
+                units != 1
+                or known not in (query.measured[0].measure.complete, 1)
+                or not 0 <= first <= known * most
+                or second != first * first
+            ):
                 return f"a cell moves by more than one value of one unit: {moved}"
     return None
 

@@ -79,7 +79,7 @@ def test_a_release_is_described(manifest):
     smoking, wards = read_release(manifest("smoking")), read_release(manifest("wards"))
     assert (smoking.name, smoking.contents, smoking.cells) == ("smoking", "Counts of people by smokes", 2)
     assert smoking.protected == "one row of the data (one of the people)"
-    assert smoking.certificate is not None
+    assert smoking.certificates
     assert smoking.half_width == json.loads(manifest("smoking").read_bytes())["error"]["half_width"]
     assert not smoking.beyond_certificate
     assert wards.contents == "Counts of people by ward × smokes"
@@ -106,7 +106,7 @@ def test_statistics_are_read_from_their_file(manifest):
 def test_a_selection_has_no_certificate(manifest):
     chosen = read_release(manifest("chosen"))
     assert chosen.is_selection
-    assert chosen.certificate is None
+    assert not chosen.certificates
     assert chosen.half_width is None
     assert chosen.contents == "1 value"
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from tests.sources.zoo import written_text
 
+from ggdp.domain.column import Column
 from ggdp.sources.counting import ROWS, UNIT, kept_cells, kept_keys
 from ggdp.sources.query import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ggdp.domain.column import Column
     from ggdp.domain.table_domain import Domain
     from ggdp.sources.query import CountQuery
 
@@ -170,6 +170,8 @@ def _is_impossible(marginal: Domain, codes: list[Any]) -> bool:
 
 
 def _code(column: Column, value: Any) -> int | None:
+    if column.complete:
+        return _code(Column(**column.arguments() | {"complete": None}), value) or 0
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return column.missing_code
     if column.kind == "bins":

@@ -78,10 +78,14 @@ def step_of(measure: Measure, value: Any) -> int | None:
     """Return the step of a row: from the lower end, or from 0 where the rows of a unit are added up."""
     if isinstance(value, str):
         value = None if value in measure.text.nulls else reference.written_number(measure.text, value)
+    low, high, step = measure.values.low, measure.values.high, measure.values.step
     number = _float(value)
+    if number is None and measure.complete:
+        # A whole number of steps, the lower of two.
+        number = low + step * math.floor((high - low) / step / 2)
+        return int((number if measure.rule == "sum" else number - low) / step)
     if number is None:
         return None
-    low, high, step = measure.values.low, measure.values.high, measure.values.step
     if measure.rule == "sum":
         most = int(max(abs(low), abs(high)) / step)
         return _whole(number * float(1 / step), -most, most)

@@ -183,10 +183,11 @@ def test_text_is_read_as_its_own_column_declares():
     ("columns", "said"),
     [
         ({"a": {"expression": "nosuch + 1"}}, r"expression of 'a'.*nosuch"),
+        ({"a": {"lookup": "x.csv", "key": "nosuch"}}, r"key of 'a' = 'nosuch'"),
         ({"a": {"expression": "d + 1"}}, r"expression of 'a'.*kind date and cannot be read as numbers"),
         ({"a": {"expression": "month(t)"}}, r"cannot be taken the month of: cast the column to dates"),
         ({"a": {"expression": "year(t) + 1"}}, r"cannot be taken the year of: cast the column to dates"),
-        ({"a": {"lookup": "x.csv", "key": "t"}}, r"kind datetime and cannot be read as text"),
+        ({"a": {"lookup": "x.csv", "key": "t"}}, r"key of 'a' = 't': .* of kind datetime .* as text: cast the column"),
     ],
 )
 def test_a_column_that_cannot_be_read_is_refused_before_the_charge(tmp_path, monkeypatch, columns, said):

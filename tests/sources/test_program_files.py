@@ -127,6 +127,19 @@ def test_an_empty_text_is_missing_and_no_level(tmp_path, write):
 
 
 @pytest.mark.parametrize("write", WRITERS)
+def test_every_row_is_counted_where_a_column_is_complete(tmp_path, write):
+    columns = {
+        "sex": ({"levels": [2]}, {"2": 5}),
+        "town": ({"levels": ["Bern", "Genève"]}, {"Bern": 4, "Genève": 1}),
+        "born": ({"edges": [dt.date(2000, 2, 1), dt.date(2001, 1, 1), dt.date(2002, 1, 1)]}, None),
+    }
+    for name, (declared, found) in columns.items():
+        domain = ggdp.Domain({name: {**declared, "complete": True}})
+        counts = counted(write(tmp_path), name, domain=domain)
+        assert counts == (found or {"[2000-02-01, 2001-01-01)": 4, "[2001-01-01, 2002-01-01)": 1})
+
+
+@pytest.mark.parametrize("write", WRITERS)
 def test_several_files_are_one_table(tmp_path, write):
     path = write(tmp_path)
     path.rename(tmp_path / f"a{path.suffix}")

@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.sources.zoo import KEY
 
+from ggdp.cli.app import run
 from ggdp.domain.table_domain import Domain
 from ggdp.errors import ArgumentError
 from ggdp.sources import text_files
@@ -162,3 +163,13 @@ def test_strict_lines_are_refused_where_a_format_has_none(tmp_path):
 def test_strict_lines_are_in_a_manifest_only_if_they_are_declared():
     assert "strict_lines" not in TextFormat().to_dict()
     assert TextFormat(strict_lines=True).to_dict() == {**TextFormat().to_dict(), "strict_lines": True}
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_a_header_in_another_encoding_is_answered_with_what_to_pass(tmp_path, capsys, encoding):
+    (tmp_path / "a.csv").write_text("Größe,b\n1,2\n", encoding=encoding)
+    asked = ["check", str(tmp_path / "a.csv")]
+    assert run(asked) == 1
+    assert "text in utf-8; pass the --encoding of its program, often latin-1, cp1252" in capsys.readouterr().err
+    assert run([*asked, "--encoding", encoding]) == 0
+    assert "Größe" in capsys.readouterr().out

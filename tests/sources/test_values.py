@@ -105,6 +105,26 @@ def test_rows_have_the_same_steps_on_every_engine(engine):
     assert_measured(ENGINES[engine](TABLE), TABLE.to_pylist(), query_of(COLUMNS), cell_of)
 
 
+def complete(query):
+    """Return a query of measures of which every row has a number."""
+    measured = [SummedMeasure(evolve(one.measure, complete=True), one.squares) for one in query.measured]
+    return replace(query, measured=tuple(measured))
+
+
+@pytest.mark.parametrize(("engine", "rule"), on_engines([None, "sum", *RULES[:3]]))
+def test_rows_without_a_number_have_the_middle_of_the_range_on_every_engine(engine, rule):
+    query = complete(query_of(some_columns(rule), rule=rule, max_cells=3 if rule else 1))
+    assert_measured(ENGINES[engine](TABLE), TABLE.to_pylist(), query, cell_of)
+    assert_measured(ENGINES[engine](TABLE), TABLE.to_pylist(), by_level(query), cell_of_two)
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_files_have_the_middle_where_they_have_no_number(kind, tmp_path):
+    path = FILES[kind](TABLE, tmp_path)
+    rows = TABLE.to_pylist() if kind == "parquet" else list(rows_of_file(path))
+    assert_measured(path, rows, complete(query_of(["double", "text", "int"])), cell_of)
+
+
 # Ranges by level of a column of levels, that of others included, and of one of bins; two cells have the same range.
 LEVELS = LevelRanges("k", ("a", "b", "o"), (RANGES[0], RANGES[1], RANGES[3]))
 BINS = LevelRanges("short", ("low", "high", "none"), (RANGES[3], RANGES[0], RANGES[3]))

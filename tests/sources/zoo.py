@@ -62,11 +62,17 @@ def _renamed(column: Column, name: str) -> Column:
         labels=column.given_labels,
         other=column.other,
         missing=column.missing,
+        complete=column.complete,
     )
 
 
 def _beast(label: str, columns: dict[str, Any], *domains: dict[str, Any]) -> Beast:
-    return Beast(label, pa.table(columns), tuple(Domain(domain) for domain in domains))
+    found = tuple(Domain(domain) for domain in domains)
+    # The last one once more, where every row has a code.
+    complete = [
+        Column(**column.arguments() | {"other": None, "missing": None, "complete": True}) for column in found[-1]
+    ]
+    return Beast(label, pa.table(columns), (*found, Domain(complete)))
 
 
 _FULL = {"other": "another", "missing": "none"}

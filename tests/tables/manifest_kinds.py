@@ -150,18 +150,27 @@ def table(by, goal, domain=DOMAIN, **more):
     return ggdp.release_table(PEOPLE, by=by, goal=goal, domain=domain, **more).manifest
 
 
-def written(by, goal, **more):
+def written(by, goal, domain=DOMAIN, **more):
     """Return the manifest of tables as it is in its file."""
     with tempfile.TemporaryDirectory() as folder:
-        ggdp.release_table(PEOPLE, by=by, goal=goal, domain=DOMAIN, out=f"{folder}/people.csv", **more)
+        ggdp.release_table(PEOPLE, by=by, goal=goal, domain=domain, out=f"{folder}/people.csv", **more)
         return json.loads(Path(f"{folder}/people.manifest.json").read_bytes())
 
 
+COMPLETE = {"levels": ["f", "m"], "complete": True}
+# A table of many cells, which has noise of its own beside small ones.
+WEEKS = {"edges": {"from": date(2024, 1, 1), "to": date(2024, 12, 30), "every": "week"}}
+DAYS = {**DOMAIN, "sex": COMPLETE, "ward": {"levels": ["eyes", "births"], "complete": True}, "day": WEEKS}
 UNITS = {"unit": "id", "max_cells": 2}
 TABLES = {
     "plain": lambda: table("sex", PURE),
     "written": lambda: written("sex", PURE),
     "several tables": lambda: written([["sex"], ["age"], ["sex", "age"]], APPROX, **UNITS, unit_name="patients"),
+    "noise of a norm": lambda: table(
+        [["sex"], ["age"]], APPROX, {**DOMAIN, "sex": COMPLETE}, **UNITS, nonnegative=True
+    ),
+    "noise of two norms": lambda: written([["sex"], ["day"]], PURE, DAYS, neighbours="replace-one"),
+    "noise of a norm, and laplace": lambda: table([["sex"], ["ward"], ["day"]], PURE, DAYS),
     "order 3": lambda: table(["sex", "age"], APPROX, order=3, neighbours="replace-one"),
     "probabilistic": lambda: table("sex", PROBABILISTIC, order=2),
     "probabilistic, not negative": lambda: table("sex", PROBABILISTIC, order=2, nonnegative=True),

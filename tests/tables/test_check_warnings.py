@@ -15,7 +15,7 @@ import ggdp
 from ggdp.cli.app import run
 from ggdp.errors import ArgumentError, MissingExtraError
 from ggdp.sources import text_files
-from ggdp.tables.source_check import identifies, mask
+from ggdp.tables.source_check import draft_of, identifies, mask
 
 GOAL = ggdp.PureDP(1.0)
 VISITS = "patient,cost,day,ward\n" + "".join(f'P{n // 25:03},"{n}.234,50",0{n % 9 + 1}.02.2024,a\n' for n in range(500))
@@ -43,7 +43,7 @@ def test_a_decimal_comma_is_named_first_beside_the_forms_that_can_be_read(visits
     said = capsys.readouterr().out.splitlines()
     assert said[1] == f"WARNING: {alarm}."
     # And what to type.
-    assert said[2].startswith("WARNING: declare --decimal , --thousands . if these columns hold numbers")
+    assert said[2].startswith("WARNING: declare --decimal , --thousands . for numbers, as it seems, in 'cost'")
 
 
 def test_dates_in_another_order_are_shown_without_a_value(visits, capsys):
@@ -56,12 +56,17 @@ def test_dates_in_another_order_are_shown_without_a_value(visits, capsys):
 
 def test_misspelled_levels_are_named_first(visits, capsys):
     assert check(visits, "--by", "ward", "--levels", "ward=A,B", "--unit-is-row") == 0
-    assert "NEARLY NOTHING of column 'ward'" in capsys.readouterr().out.splitlines()[1]
+    said = capsys.readouterr().out.splitlines()[1]
+    assert "NEARLY NOTHING of column 'ward'" in said
+    assert "500 of 500 values match no level. A release" in said
     found = ggdp.check_table(visits, "ward", {"ward": ["a", "b"]}, unit="row")
     assert found.alarms == ()
 
 
-def test_a_column_without_values_is_named():
+def test_a_column_without_values_is_named(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("a\n", encoding="utf-8")
+    assert run(["check", str(tmp_path / "a.csv"), "--by", "a", "--levels", "a=x"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].endswith("and the right column?")
     empty = pa.table({"ward": pa.nulls(9, pa.string())})
     (alarm,) = ggdp.check_table(empty, "ward", {"ward": ["a"]}).alarms
     assert "'ward' has no values at all" in alarm
@@ -79,8 +84,10 @@ def test_a_mask_shows_no_letter_and_no_digit():
 def test_encodings_that_fit_are_named(tmp_path, text, fitting):
     path = tmp_path / "wards.csv"
     path.write_bytes(text.encode("cp1252"))
-    advice = ggdp.check_table(path, "ward", {"ward": ["Köln"]}).text.advice
-    assert advice[0].endswith(f"declare the encoding of the file: {fitting}")
+    found = ggdp.check_table(path, "ward", {"ward": ["Köln"]})
+    assert found.text.advice[0].endswith(f"declare the encoding of the file: {fitting}")
+    # Not only among the advice on the file, which stands last.
+    assert f"in 1 of 1 rows {found.text.advice[0]}" in found.alarms
 
 
 def test_twenty_five_rows_a_patient_do_not_pass_without_a_word(visits, capsys):
@@ -210,6 +217,10 @@ def test_another_delimiter_is_named_first_and_one_long_column_is_not_described(t
     assert f"--delimiter {mark!r}" in said[1]
     assert not any("reads as" in line for line in said)
     assert [one.name for one in ggdp.check_table(path, delimiter=mark).seen] == ["a", "b"]
+    # A draft of one column would stand in the way of the next one.
+    assert check(str(path), "--draft-domain", str(tmp_path / "draft.toml")) == 1
+    assert "needs the --delimiter of the file: its first line is one field that contains" in capsys.readouterr().err
+    assert not (tmp_path / "draft.toml").exists()
 
 
 @pytest.mark.parametrize(
@@ -218,6 +229,9 @@ def test_another_delimiter_is_named_first_and_one_long_column_is_not_described(t
         (["1,5", "22,25"], "numbers", "--decimal ,"),
         (["1.234,5", "22,25"], "numbers", "--decimal , --thousands ."),
         (["1,234.5", "22.25"], "numbers", "--thousands ,"),
+        (["1 234,5", "22"], "numbers", "--thousands ' ' --decimal ,"),
+        (["1\u202f234", "22"], "numbers", "--thousands ' '"),
+        (["1’234.50", "22"], "numbers", """--thousands "'\""""),
         (["31.12.2024", "1.2.2024"], "dates", "--date-format %d.%m.%Y"),
         (["31/12/2024", "01/02/2024"], "dates", "--date-format %d/%m/%Y"),
         (["12/31/2024", "01/02/2024"], "dates", "--date-format %m/%d/%Y"),
@@ -233,7 +247,7 @@ def test_what_the_values_seem_to_be_is_told_with_the_flags_that_read_them(values
     is_missing = flags.startswith("--null-values")
     assert column.reads_as == (reads_as if is_missing else f"{reads_as}, if so declared")
     (alarm,) = ggdp.check_table(data).alarms
-    assert alarm.startswith(f"declare {flags} if ")
+    assert alarm.startswith(f"declare {flags} for ")
     # So declared, there is nothing left to say, and the draft is the same without the declaration.
     given = {flag.removeprefix("--").replace("-", "_"): value for flag, value in pairs(flags)}
     again = ggdp.check_table(data, **given)
@@ -241,6 +255,40 @@ def test_what_the_values_seem_to_be_is_told_with_the_flags_that_read_them(values
     assert {key: column.draft[key] for key in again.seen[0].draft} == again.seen[0].draft
     domain = ggdp.Domain({"x": column.draft})
     assert domain["x"].text.declared == {key: [one] if key == "null_values" else one for key, one in given.items()}
+
+
+@pytest.mark.parametrize(
+    ("values", "ways"),
+    [
+        (["1,234", "12,500", "999"], ["--thousands ,", "--decimal ,"]),
+        (["1.234", "12.500", "999"], ["--decimal .", "--decimal , --thousands ."]),
+        (["01/02/2024", "03/04/2024"], ["--date-format %d/%m/%Y", "--date-format %m/%d/%Y"]),
+        (["01/02/2024 1:30", "3/4/2024 23:59"], [f"--date-format '%{a}/%{b}/%Y %H:%M'" for a, b in ("dm", "md")]),
+    ],
+)
+def test_what_can_be_read_in_two_ways_is_not_guessed(values, ways):
+    """A thousand is no 1.234, and no row can say which is meant."""
+    data = pa.table({"x": values * 40})
+    held = "dates" if "/" in values[0] else "numbers"
+    found = ggdp.check_table(data)
+    assert found.alarms == (
+        f"declare {ways[0]} or {ways[1]} for {held} that can be read in two ways, as it seems, in 'x'",
+    )
+    assert "readable in two ways" in draft_of(found.seen)
+    for way in ways:
+        given = {flag.removeprefix("--").replace("-", "_"): value for flag, value in pairs(way)}
+        assert ggdp.check_table(data, **given).alarms == ()
+    assert ggdp.check_table(pa.table({"x": [*values, "1,2345", "1.2345", "13/02/2024 1:30"] * 40})).alarms == ()
+
+
+def test_words_for_missing_values_are_named_together_with_those_that_are_declared():
+    data = pa.table({"x": ["1", "2", "NA"] * 40, "y": ["a", "b", "."] * 40})
+    (alarm,) = ggdp.check_table(data).alarms
+    assert alarm == "declare --null-values NA,. for missing values, as it seems, in 'x', 'y'"
+    (again,) = (found := ggdp.check_table(data, null_values=["NA"])).alarms
+    assert again == "declare --null-values NA,. for missing values, as it seems, in 'y'"
+    # What a column declares takes the place of what is declared for all.
+    assert found.seen[1].draft["null_values"] == ["NA", "."]
 
 
 def pairs(flags):
@@ -256,13 +304,20 @@ def test_the_text_of_a_draft_is_read_as_the_request_declares_it(visits, tmp_path
     assert '[columns."cost"]' in (tmp_path / "d.toml").read_text()
 
 
-@pytest.mark.parametrize("name", ["id", "ID", "patient", "personId", "person_id", "idNum", "user1", "Household", "pid"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("id", "ID", "patient", "personId", "person_id", "idNum", "user1", "Household", "pid"),
+        *("patnr", "PERSNR", "userid", "hhid", "patient_code", "nhs_number", "caseNo", "Personennummer"),
+    ],
+)
 def test_names_of_identifiers_are_recognized(name):
     assert identifies(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["personSearch", "household_income", "pid7na", "idea", "paid", "grid", "number", "race"]
+    "name",
+    ["personSearch", "household_income", "pid7na", "idea", "paid", "grid", "number", "race", "covid", "caseload"],
 )
 def test_other_names_are_no_identifiers(name):
     assert not identifies(name)

@@ -89,9 +89,9 @@ BELIEVED = [
     ("", r"ggdp", always, "an earlier version: its words are not compared, and those of this one are shown"),
     ("", r"goal\.notion", no_delta, "approximate DP with a delta of 0 is pure DP"),
     ("", r"ledger(\.(entry|identity))?", always, "compared with the ledger, by those who have it"),
-    ("", r"(table\.cut\.)?mechanism\.certificate\.parameters\.layout\..*", always, PROOF),
-    ("", r"(table\.cut\.)?mechanism\.certificate\.(precision|arithmetic)", always, PROOF),
-    ("", r"(table\.cut\.)?mechanism\.certificate\.tight", to(None), "it claims less"),
+    ("", r"(table\.cut\.)?mechanism\.(parts\[\]\.)?certificate\.parameters\.layout\..*", always, PROOF),
+    ("", r"(table\.cut\.)?mechanism\.(parts\[\]\.)?certificate\.(precision|arithmetic)", always, PROOF),
+    ("", r"(table\.cut\.)?mechanism\.(parts\[\]\.)?certificate\.tight", to(None), "it claims less"),
     ("mechanism", r"goal\.(delta|notion)", of_a_norm, "noise of a norm is pure, which keeps every goal of its epsilon"),
     ("mechanism", r"mechanism\.method", laplace, "at order 1 the paper's scale is the least"),
     ("mechanism", r"mechanism\.(query_)?bounds\[\]\[\]", on_a_grid, "the noise on the grid is the same"),
@@ -110,7 +110,7 @@ BELIEVED = [
 ]
 # What may be changed together with another version.
 WORDS = (
-    r"statement|sensitivity|(table\.cut\.)?mechanism\.(name|item|notes.*)|table\.warnings.*"
+    r"statement|sensitivity|(table\.cut\.)?mechanism\.(parts\[\]\.)?(name|item|notes.*|sensitivity)|table\.warnings.*"
     r"|table\.tables\[\]\.(covers|tableSchema\.columns\[\]\.dc:description)"
 )
 

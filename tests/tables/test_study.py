@@ -123,7 +123,12 @@ def test_a_study_reads_what_it_writes_and_never_replaces_a_file(here):
         ("max_cells = 2", "", "line 10: unit.column = 'patient': needs unit.max_cells: in how many"),
         ("[0, 10000]", "[5, 1]", "line 19: columns.cost.range = '5:1': the lower end"),
         ('["births", "eyes"]', '["eyes", "eyes"]', "line 15: columns.ward.levels = 'eyes': is declared twice"),
-        ("labels =", "label =", "line 16: columns.ward.label = 'label': is not known; did you mean 'labels'?"),
+        ("labels =", "label =", "line 16: columns.ward.label = ['Births', 'Eyes']: is not known; did you"),
+        (
+            "range = [0, 10000]",
+            "edges = [1, 2]\nlevels = [1]",
+            "line 18: columns.cost = ['edges', 'levels']: must",
+        ),
         ('by = ["ward"]', 'by = ["wrad"]\ncost = 3', "line 24: tables.cost = 3: is not a key of [[tables]]"),
         ('by = ["ward"]', 'by = ["count"]', "line 23: tables.by = 'count': is the name of a published column"),
         ('name = "wards"', 'name = "../wards"', "line 22: tables.name = '../wards': must be the name of a file"),
@@ -337,6 +342,14 @@ def test_a_study_is_checked_against_its_source(capsys):
         (["bare.toml"], "error: Invalid value for '--source': the study has no source", 2),
         (["new.csv", "--source", "a.csv"], "error: Invalid value for '--source': is for a study", 2),
         (["studies/year.toml", "--like", "studies/year.toml"], "error: Invalid value for '--like': SOURCE is a", 2),
+        (["absent.toml"], "error: absent.toml: unit.column = 'nobody': there is no such column in", 1),
+        (["absent.toml", "--unit", "none"], "error: --unit = 'none': there is no such column in", 1),
+        (
+            ["absent.toml", "--unit", "patient", "--mean", "x", "--range", "x=0:1"],
+            "error: --mean = 'x': there is no",
+            1,
+        ),
+        (["mean.toml"], "error: mean.toml: tables.mean = 'x': there is no such column in", 1),
         (["wrong.toml"], "error: wrong.toml, line 3: epsilon = 'a': must be a real number", 1),
         (["studies/year.toml", "--max-cells", "0"], "error: --max-cells = 0: must be at least 1", 1),
     ],
@@ -350,5 +363,9 @@ def test_what_is_no_study_is_refused_by_its_name(capsys, arguments, said, code):
     manifest["table"]["request"]["max_cells"] = -1
     Path("wrong.json").write_text(json.dumps(manifest), "utf-8")
     capsys.readouterr()
-    assert run(["release", *arguments, "--dry-run"]) == code
+    Path("absent.toml").write_text(COUNTS.replace("patient", "nobody").replace("data/", "studies/data/"), "utf-8")
+    mean = Path("absent.toml").read_text("utf-8").replace("nobody", "patient").replace("[columns.cost]", "[columns.x]")
+    Path("mean.toml").write_text(f'{mean}\nmean = ["x"]\n', "utf-8")
+    is_read = arguments[0] in ("absent.toml", "mean.toml")
+    assert run(["release", *arguments, *(["--out", "new"] if is_read else ["--dry-run"])]) == code
     assert capsys.readouterr().err.startswith(said)

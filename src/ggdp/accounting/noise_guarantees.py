@@ -240,7 +240,7 @@ class Noise:
         support: Support = "real",
     ) -> None:
         if (scale is None) == (std is None):
-            raise ArgumentError("scale", scale, "give either `scale` or `std`")
+            raise ArgumentError("scale", scale, "give either scale or std")
         if scale is None:
             p = _validate.order(order=order)
             scale = _validate.positive(std=std) * math.exp((math.lgamma(1.0 / p) - math.lgamma(3.0 / p)) / 2.0)

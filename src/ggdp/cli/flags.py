@@ -122,18 +122,16 @@ def typed_as(flag: Flag) -> Any:  # noqa: ANN401 - what typer makes a flag of
     return typer.Option(flag.typed, metavar=flag.metavar, help=flag.help)
 
 
+_FILES = (
+    "A file (CSV, JSON lines, Parquet, Arrow, Excel, Stata, SPSS or SAS) or a quoted pattern of several ('data/*.csv')"
+)
 Source = Annotated[
     str,
-    typer.Argument(
-        metavar="SOURCE", help="A CSV, Parquet or JSON-lines file, or a quoted pattern of several ('data/*.parquet')."
-    ),
+    typer.Argument(metavar="SOURCE", help=_FILES + "."),
 ]
 SourceOrStudy = Annotated[
     str,
-    typer.Argument(
-        metavar="SOURCE",
-        help="A CSV, Parquet or JSON-lines file, a quoted pattern of several ('data/*.parquet'), or a study.",
-    ),
+    typer.Argument(metavar="SOURCE", help=_FILES + ", or a study."),
 ]
 SourceOfStudy = Annotated[
     str | None, typer.Option("--source", metavar="FILE", help="With a study: what to read in place of its source.")
@@ -253,7 +251,7 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
                 said = Message("{column!r} is not one of the columns of {by}: {columns}", column=name, columns=columns)
                 raise ArgumentError(flag, text, said)
             known[name] = f"{{{flag}}}"
-            roles = ("other", "missing", "range", "range_by", "ranges", "expression", "lookup", "key")
+            roles = ("other", "missing", "complete", "range", "range_by", "ranges", "expression", "lookup", "key")
             kept = {role: value for role in roles if (value := declared.get(name, {}).get(role)) is not None}
             declared[name] = {"name": name, **kept}
             if flag == "levels":
@@ -502,9 +500,17 @@ def named_as_flags(given: Mapping[str, Any], by: str = "--by") -> Iterator[None]
     for column in given.get("median") or ():
         named[column] = f"{named[column]}, --median" if column in named else "--median"
 
+    base, typed = given.get("base"), given.get("typed", ())
+
     def title(argument: str, value: object) -> str:
         if argument == "statistics" and isinstance(value, str) and value in named:
             return named[value]
+        said = options(TableRequest).get(argument, (None, None))[1] if "study" in given else None
+        if said is not None and not any(flag.name in typed for flag in said.flags):
+            kinds = [
+                f"tables.{one.kind}" for one in base.each_statistic if (argument, one.column) == ("statistics", value)
+            ]
+            return f"{given['study']}: {kinds[0] if kinds else said.key or argument}"
         return by if argument == "by" and value not in (given.get("by") or ()) else title_of_flag(argument)
 
     try:
@@ -514,19 +520,17 @@ def named_as_flags(given: Mapping[str, Any], by: str = "--by") -> Iterator[None]
             refused.args = (refused.args[0].in_words_of(mention_flag),)
         raise
     except ArgumentError as refused:
-        raise reworded(refused, given.get("unit"), title, mention_flag) from None
+        raise reworded(refused, title, mention_flag) from None
 
 
 def reworded(
-    refused: ArgumentError, unit: str | None, title: Callable[[str, object], str], mention: Callable[[str, str], str]
+    refused: ArgumentError, title: Callable[[str, object], str], mention: Callable[[str, str], str]
 ) -> GgdpError:
     """Return an error in the words of a door: `title` names its argument, `mention` those in its message."""
     argument, value, expected = refused.argument, refused.value, refused.expected
     if isinstance(expected, Message):
         expected = expected.in_words_of(mention)
-    if argument == "column":
-        # Of the columns that are read all are counted by but the one of units.
-        argument = "by" if unit is None or value != unit else "unit"
+    argument = "by" if argument == "column" else argument
     if argument == "by" and isinstance(value, list | tuple):
         is_nested = any(isinstance(names, list | tuple) for names in value)
         tables = []

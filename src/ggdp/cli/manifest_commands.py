@@ -104,8 +104,8 @@ def _verify_file(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]
             if release.digest != hashlib.sha256(content).hexdigest():
                 raise ArgumentError("FILE", str(file), "changed while it was read")
             found["proved"] = [str(release.part.guarantee)]
-            if release.certificate is not None:
-                claim = _claim(release.certificate, release.manifest["mechanism"].get("step"))
+            for certificate in release.certificates:
+                claim = _claim(certificate, release.manifest["mechanism"].get("step"))
                 found["proved"].append(f"certificate: {claim}")
             found["published"] = {table.file: table.state for table in release.tables if table.file is not None}
             if changed := [name for name, state in found["published"].items() if state == "changed"]:
@@ -167,11 +167,13 @@ def _given_noise(text: str) -> tuple[Noise, int]:
         raise ArgumentError("noise", text, "needs an order: order=1 is Laplace, order=2 is Gaussian")
     with shown_as_typed("noise", text):
         times = _validate.integer(times=given.pop("times", 1), at_least=1, at_most=MOST_TIMES)
-        query = Sensitivity.cells(given.pop("cells", 1), given.pop("sensitivity", 1.0))
+        neighbours = given.pop("neighbours", "add-remove")
+        query = Sensitivity.cells(given.pop("cells", 1), given.pop("sensitivity", 1.0), neighbours=neighbours)
         return Noise(**given, sensitivity=query), times
 
 
 _KEYS = {"order": float, "scale": float, "std": float, "sensitivity": float, "cells": int, "support": str, "times": int}
+_KEYS |= {"neighbours": str}
 
 
 def account(
@@ -180,7 +182,7 @@ def account(
         list[str] | None,
         typer.Option(
             metavar="order=P,scale=B",
-            help="Noise that was added elsewhere (order=2,std=5,times=3; also sensitivity, cells, support).",
+            help="Noise added elsewhere (order=2,std=5,times=3; also sensitivity, cells, support, neighbours).",
         ),
     ] = None,
     delta: Annotated[float | None, typer.Option(help="Find epsilon for this delta; by default 1e-6.")] = None,
@@ -344,7 +346,7 @@ def report(
     for problem in found.problems:
         say(f"warning: {problem}", err=True)
     number = len(found.releases)
-    proved = sum(release.certificate is not None for release in found.releases)
+    proved = sum(bool(release.certificates) for release in found.releases)
     certificates = "certificate" if proved == 1 else "certificates"
     say(f"{number} {'release' if number == 1 else 'releases'}, {proved} {certificates} proved again.")
     say("Total: " + (str(found.total.basic) if found.total.basic is not None else "none exists for these releases"))

@@ -80,6 +80,7 @@ def _study_of(
         raise ArgumentError("--like" if is_study is False else "SOURCE", refused.value, refused.expected) from None
     rest: dict[str, Any] = {"ledger": study.ledger, "analyst": study.analyst, "engine": study.engine}
     if is_study:
+        given["study"] = source
         source, rest["out"] = data or study.source or "", None if study.output is None else Path(study.output)
         if not source:
             raise typer.BadParameter("the study has no source; name its data", param_hint="'--source'")
@@ -166,7 +167,7 @@ def check(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy = N
         return
     say(NOTICE)
     for alarm in found.alarms:
-        say(f"WARNING: {alarm}.")
+        say(f"WARNING: {alarm}{'' if alarm.endswith('?') else '.'}")
     if given["draft_domain"] is not None:
         say(f"Written: {given['draft_domain']}, a draft that is NOT PRIVATE: correct it by the code book.")
     if found.seen:
@@ -420,7 +421,7 @@ def _print_units(units: UnitCheck) -> None:
         header = ("--max-cells", "pairs of unit and cell kept", "units cut", "cut from a cell, on average")
         print_table("", rows, header=(*header, "plus-minus at 95%"))
         say(
-            f"Not private, since it comes from the data: --max-cells {table['recommended']:,} minimises "
+            f"Not private, since it comes from the data: --max-cells {table['recommended']:,} minimizes "
             "plus-minus plus the number cut from a cell. The value you choose will be published: base it on what you "
             "know of such data."
         )

@@ -8,6 +8,8 @@ edges       e_0 < e_1 < ... < e_k, numbers: the bins [e_0, e_1), ..., [e_(k-1), 
             with its end; or dates and times: the bins [e_0, e_1), ..., [e_(k-1), e_k), the last without it
 other       a level for what is none of these: unknown levels, unparsable values, values outside all bins
 missing     a level for nulls (and NaN)
+complete    instead of both: every unit is stated to have a declared value. A row without one has the code 0, so that
+            every row has a code; for statistics a row without a number has the middle of the range
 (open)      nothing is declared: the keys are chosen privately, as text
 range       beside these, or alone: ends of a range of numbers and a step, for means and other statistics of the
             column (`ggdp.domain.value_range`); or `ranges`, one for each level of another column
@@ -16,8 +18,8 @@ lookup      (`ggdp.domain.lookups`); levels, edges and range are of its values. 
             that the expression names, such as those of ``case``, or those of the look-up in the order of its file
 ==========  ==================================================================================================
 
-Without `other` or `missing` such rows are not counted. Whatever a row holds, it has one code or none: that is all
-that sensitivities need. Errors of a declaration name the column, and what of it is wrong.
+Without `other`, `missing` or `complete` such rows are not counted. Whatever a row holds, it has one code or none: that
+is all that sensitivities need. Errors of a declaration name the column, and what of it is wrong.
 """
 
 from __future__ import annotations
@@ -237,6 +239,9 @@ class Column:
         What is published for each level or bin, instead of the level or the ends of the bin.
     other, missing : str, optional
         Levels for values that are not declared, and for nulls. A declared level may be named too.
+    complete : bool, default False
+        Whether every unit is stated to have a declared value, which is public. A row without one is counted in the
+        first level or bin, and without a number at the middle of the range. It does not go with `other` or `missing`.
     range : pair of numbers, optional
         The public range of the numbers in the column, for statistics. Values outside are clamped to it.
     step : number, optional
@@ -261,7 +266,7 @@ class Column:
         What is published for each code: the labels, or else the levels as declared, all as text where `other` or
         `missing` is.
     other_code, missing_code : int or None
-        The codes of what is not declared, and of nulls; None if they are not counted.
+        The codes of what is not declared, and of nulls, 0 if it is complete; None if they are not counted.
     values_in : ValueRange or None
         The range of its numbers; None if none is declared.
     ranges : tuple of pairs
@@ -299,6 +304,7 @@ class Column:
     text: TextValues = field(repr=False)
     expression: str | None
     lookup: Lookup | None
+    complete: bool = field(repr=False)
 
     def __init__(
         self,
@@ -309,6 +315,7 @@ class Column:
         labels: Sequence[str] | None = None,
         other: str | None = None,
         missing: str | None = None,
+        complete: bool | None = None,
         range: object = None,  # noqa: A002 - as domain files call it
         step: object = None,
         range_by: str | None = None,
@@ -349,6 +356,14 @@ class Column:
                 raise ArgumentError(f"range of {name!r}", range, "must be a pair of ends, such as [0, 200000]")
             range = ValueRange(range[0], range[1], step, name=f"range of {name!r}")  # noqa: A001
         by_level = _check_ranges(name, range_by, ranges)
+        said = f"complete of {name!r}"
+        if complete is not None and _validate.boolean(**{said: complete}):
+            if not (declared or range is not None or by_level):
+                raise ArgumentError(said, complete, "needs levels, edges or a range")
+            if other is not None or missing is not None:
+                role = "other" if other is not None else "missing"
+                what = f"does not go with {role!r}: if every unit has a declared value, nobody is counted there"
+                raise ArgumentError(said, complete, f"{what}; remove one of them")
         found = None if levels is None else _check_levels(name, levels)
         ends = None if edges is None else _check_edges(name, edges)
         given: dict[str, Any] = {"decimal": decimal, "thousands": thousands}
@@ -371,6 +386,7 @@ class Column:
             text=text,
             expression=expression,
             lookup=looked_up,
+            complete=bool(complete),
         )
 
     @cached_property
@@ -390,12 +406,17 @@ class Column:
     @cached_property
     def other_code(self) -> int | None:
         """The code of what is not declared; None if it is not counted."""
-        return None if self.other is None else self.labels.index(self.other)
+        return self._code_of(self.other)
 
     @cached_property
     def missing_code(self) -> int | None:
         """The code of nulls; None if they are not counted."""
-        return None if self.missing is None else self.labels.index(self.missing)
+        return self._code_of(self.missing)
+
+    def _code_of(self, role: str | None) -> int | None:
+        if role is None:
+            return 0 if self.complete and self.kind != "open" else None
+        return self.labels.index(role)
 
     @cached_property
     def kind(self) -> Kind:
@@ -505,6 +526,7 @@ class Column:
             "ranges": dict(self.ranges) or None,
             "other": self.other,
             "missing": self.missing,
+            "complete": self.complete or None,
             "expression": self.expression,
             "lookup": self.lookup,
             **self.text.declared,

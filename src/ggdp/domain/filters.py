@@ -171,6 +171,9 @@ class LookedUp:
     table: Lookup
     reading: ClassVar[Reading] = "text"
 
+    def __str__(self) -> str:
+        return self.key.column
+
 
 Term: TypeAlias = "Value | Read | Operation | Case | Truth | None"
 # Columns that are computed in each row, each after those that it is computed from.
@@ -240,6 +243,11 @@ def read_as(node: Node, text_of: Callable[[str], TextValues]) -> Node:
     if isinstance(node, tuple):
         return tuple(read_as(part, text_of) for part in node)  # type: ignore[return-value]
     return type(node)(*(read_as(part, text_of) for part in _parts(node))) if has(type(node)) else node
+
+
+def argument_of(name: str, term: Term | LookedUp) -> str:
+    """Return what declares a derived column, as errors name it."""
+    return f"{'key' if isinstance(term, LookedUp) else 'expression'} of {name!r}"
 
 
 def reading_of(term: Term | LookedUp) -> Reading:

@@ -55,7 +55,8 @@ _MOST_STATES = 20_000
 # Beyond it cells could not be numbered by 64-bit integers, nor false ones be drawn exactly.
 MOST_CELLS = 10**18
 _DERIVED = ("expression", "lookup", "key")
-_KEYS = ("levels", "edges", "labels", "other", "missing", "range", "step", "range_by", "ranges", *_DERIVED, *KEYS)
+_ROLES = ("other", "missing", "complete")
+_KEYS = ("levels", "edges", "labels", *_ROLES, "range", "step", "range_by", "ranges", *_DERIVED, *KEYS)
 
 
 def require_no_draft(content: Mapping[str, Any], argument: str, name: str) -> None:
@@ -73,9 +74,9 @@ class Domain:
     ----------
     columns : mapping of str to levels, or sequence of Column
         For each column a list of its levels; a mapping with `levels` or `edges`, and perhaps `labels`,
-        `other` and `missing`, and for statistics of the column `range` and `step`, or `range_by` and `ranges`; and how
-        its text is read: `decimal`, `thousands`, `date_format` and `null_values`; for a derived column `expression`, or
-        `lookup` and `key`; or a `Column`.
+        `other` and `missing`, or `complete`, and for statistics of the column `range` and `step`, or `range_by` and
+        `ranges`; and how its text is read: `decimal`, `thousands`, `date_format` and `null_values`; for a derived
+        column `expression`, or `lookup` and `key`; or a `Column`.
     impossible : sequence of mapping, optional
         Cells that cannot occur. Each mapping gives a level for some columns, and means every combination of the others.
     possible : sequence of mapping, optional
@@ -128,10 +129,10 @@ class Domain:
         r"""Return the domain of a TOML file.
 
         It has a section ``[columns.NAME]`` for each column, with `levels` or `edges`, and perhaps `labels`, `other` and
-        `missing`; for statistics with ``range = [low, high]`` and perhaps `step`, or with `range_by` and `ranges`.
-        `decimal`, `thousands`, `date_format` and `null_values` say how its text is read. A derived column has an
-        `expression`, or a `lookup`, a file in the directory of this one, and a `key`. A section ``[[impossible]]``
-        gives levels that cannot occur together.
+        `missing`, or ``complete = true``; for statistics with ``range = [low, high]`` and perhaps `step`, or with
+        `range_by` and `ranges`. `decimal`, `thousands`, `date_format` and `null_values` say how its text is read. A
+        derived column has an `expression`, or a `lookup`, a file in the directory of this one, and a `key`. A section
+        ``[[impossible]]`` gives levels that cannot occur together.
 
         Parameters
         ----------
@@ -409,7 +410,8 @@ def _column(name: object, declared: Any) -> Column:  # noqa: ANN401 - whatever w
     if unknown:
         near = get_close_matches(unknown[0], _KEYS, n=1)
         meant = f"did you mean {near[0]!r}? " if near else ""
-        raise ArgumentError(f"domain of {name!r}", unknown[0], f"is not known; {meant}known are {', '.join(_KEYS)}")
+        said = f"is not known; {meant}known are {', '.join(_KEYS)}"
+        raise ArgumentError(f"{unknown[0]} of {name!r}", declared[unknown[0]], said)
     if "levels" in declared and "edges" in declared:
         raise ArgumentError(f"domain of {name!r}", sorted(declared), "must have either levels or edges")
     if not {"levels", "edges", "range", "ranges", "expression", "lookup", *KEYS} & set(declared):

@@ -91,6 +91,11 @@ class ValueRange:
         return int(width / self.step)
 
     @property
+    def middle(self) -> int:
+        """The middle, in steps from the lower end; the lower of the two middle ones if the number of steps is odd."""
+        return self.steps // 2
+
+    @property
     def offset(self) -> int:
         """The lower end, in steps from 0."""
         return int(self.low / self.step)

@@ -136,7 +136,7 @@ def make_offer(asked: Asked, *, progress: Progress = lambda _, __: None) -> Offe
     if asked.ledger is not None:
         from ggdp.ledger import Ledger
 
-        with in_explorer_words(asked.table.unit):
+        with in_explorer_words():
             ledger = Ledger(asked.ledger)
             capped = with_cap(ledger, asked.analyst)
             remaining, head = ledger.remaining(capped), ledger.head.hash
@@ -183,9 +183,13 @@ def publish(offer: Offer, *, progress: Progress = lambda _, __: None) -> Results
         remaining = balance_in_words(ledger.remaining(with_cap(ledger, asked.analyst)))
         entry = f" Charged as entry {len(ledger.entries()):,}; {remaining} remains."
     manifest: Any = release.written_manifest
-    proof, refutation = manifest["mechanism"]["certificate"], find_refutation(manifest)
-    proved = f"{proof['quantity']} is at most {rounded_up_text(proof['proved'], 6)}"
-    certificate = f"{proof['statement']}; {proved}, by {proof['arithmetic']}."
+    noises, refutation = manifest["mechanism"].get("parts", [manifest["mechanism"]]), find_refutation(manifest)
+    proofs = [
+        f"{proof['statement']}; {proof['quantity']} is at most {rounded_up_text(proof['proved'], 6)}, by "
+        f"{proof['arithmetic']}."
+        for proof in (noise["certificate"] for noise in noises)
+    ]
+    certificate = " ".join(proofs)
     if plan.statistics is not None and plan.statistics.quantile_losses:
         certificate += " This is the noise of counts and sums; the rest of the guarantee is spent on choosing the "
         certificate += "quantiles."
@@ -248,7 +252,7 @@ def balance_in_words(balance: Balance) -> str:
 def read_safely(asked: Asked) -> Iterator[None]:
     """Make errors name the file as its user does, and never quote the data."""
     try:
-        with in_explorer_words(asked.table.unit):
+        with in_explorer_words():
             yield
     except GgdpError as refused:
         raise with_notes(ExplorerError(str(refused).replace(asked.path, asked.name)), refused) from None

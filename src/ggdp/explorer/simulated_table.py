@@ -106,7 +106,7 @@ def simulate_table(plan: TablePlan, simulation: Simulation) -> ShownTable:
     generator.shuffle(ranks)
     shares = 1.0 / ranks / (1.0 / ranks).sum()
     for axis, column in enumerate(by):
-        if column.other_code is not None and _undeclared_value(column) is None:
+        if column.other is not None and _undeclared_value(column) is None:
             # Every value is declared: nothing else can occur.
             shares = shares * (np.unravel_index(np.arange(cells), sizes)[axis] != column.other_code)
     cell = generator.choice(cells, size=units.size, p=shares / shares.sum())

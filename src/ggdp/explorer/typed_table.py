@@ -97,7 +97,7 @@ class TypedTable(FileFields, CountedTexts):
 
     def plan(self) -> TablePlan:
         """Return the plan of the release; no data are read. Errors are in the words of the explorer."""
-        with in_explorer_words(self.unit), warnings.catch_warnings():
+        with in_explorer_words(), warnings.catch_warnings():
             # They are shown beside the plan.
             warnings.simplefilter("ignore", PrivacyWarning)
             from ggdp.tables.table_plan import plan_request
@@ -107,7 +107,7 @@ class TypedTable(FileFields, CountedTexts):
 
     def request(self) -> TableRequest:
         """Return what is asked for."""
-        with in_explorer_words(self.unit):
+        with in_explorer_words():
             return TableRequest(**self._arguments())
 
     def names(self, request: TableRequest) -> tuple[str, ...] | None:
@@ -179,7 +179,7 @@ class TypedTable(FileFields, CountedTexts):
 
     def _arguments(self) -> dict[str, Any]:
         """Return the arguments of `ggdp.plan_table`, without those that have their defaults."""
-        with in_explorer_words(self.unit):
+        with in_explorer_words():
             asked = arguments_of(self.flags(), PlanArguments)
             if self.study is not None:
                 asked = self.study.keep(asked)

@@ -27,7 +27,7 @@ class ExplorerError(GgdpError):
 
 
 @contextmanager
-def in_explorer_words(unit: str | None = None) -> Iterator[None]:
+def in_explorer_words() -> Iterator[None]:
     """Make errors name the inputs of the form; `unit` is the column of units, if one is named."""
     try:
         yield
@@ -35,7 +35,7 @@ def in_explorer_words(unit: str | None = None) -> Iterator[None]:
         raise
     except GgdpError as refused:
         if isinstance(refused, ArgumentError):
-            said = str(reworded(refused, unit or None, _title, _mention))
+            said = str(reworded(refused, _title, _mention))
         else:
             message = refused.args[0] if refused.args else ""
             said = message.in_words_of(_mention) if isinstance(message, Message) else str(refused)

@@ -130,9 +130,16 @@ class CertifiedNoise:
         """Return flat true indices with noise, saturating at the ends of int64.
 
         The noise is drawn by their number, before they are looked at. They are not clamped, so probabilistic DP is
-        approximate DP afterwards.
+        approximate DP afterwards. Noise of groups takes whole vectors, one after another.
         """
-        noisy = self.sample(indices.size, rng)
+        norm = self.calibration.law.norm
+        if norm is None:
+            noisy = self.sample(indices.size, rng)
+        else:
+            vectors, rest = divmod(indices.size, sum(norm.cells))
+            if rest or isinstance(self.vectors, NormBallNoise):
+                raise ArgumentError("indices", f"of {indices.size} values", OF_A_NORM)
+            noisy = self.vectors.sample(vectors, rng=rng).reshape(-1)
         add_saturating(indices, noisy)
         return noisy
 

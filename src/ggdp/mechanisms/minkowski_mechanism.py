@@ -26,6 +26,7 @@ from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from ggdp.accounting.composition import calibrated_losses
+from ggdp.calibration.grid_calibration import in_unit
 from ggdp.calibration.least_scale import minkowski_calibration
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.ledger.charging import ChargeRequest, PendingCharge
@@ -98,10 +99,12 @@ class MinkowskiMechanism:
         query = self.sensitivity
         if not isinstance(query, Sensitivity):
             raise ArgumentTypeError("sensitivity", query, "must be a Sensitivity, such as Sensitivity.groups([2, 2])")
-        if self.grid is not None and (query.kind == "groups" or not isinstance(self.grid, Grid)):
-            raise ArgumentError(
-                "grid", self.grid, "must be a Grid, for real values; groups are of counts and have none"
-            )
+        if self.grid is not None and not isinstance(self.grid, Grid):
+            raise ArgumentError("grid", self.grid, "must be a Grid, such as Grid(step=2**-10)")
+        if query.kind == "groups" and self.grid is not None:
+            # Sums that are counted in steps, of tables of statistics.
+            steps = minkowski_calibration(self.goal, self.grid.sensitivity(query), "integer")
+            return CertifiedNoise(in_unit(steps, query, self.grid))
         whole = query.kind == "box" and len(set(query.sizes)) == 1 and query.sizes[0].is_integer()
         real = self.grid is not None or not (whole or query.kind == "groups")
         found = CertifiedNoise(minkowski_calibration(self.goal, query, "real" if real else "integer"))
@@ -212,6 +215,8 @@ class MinkowskiMechanism:
                 require_integers_by_type(values if values.dtype.kind in "fcSUmM" else np.empty(0, np.int64))
             entry = charge.commit()
             given, norm = exact_numbers(values), self.calibration.law.norm
+            if norm is not None and norm.kind != "lp" and self.grid is not None:
+                raise ArgumentError("grid", self.grid, "is for the sums of tables; values of groups are counts")
             if self.grid is None:
                 require_integers_by_type(given)
             assert norm is not None

@@ -178,8 +178,6 @@ class Sensitivity:
                 raise ArgumentError("complete", complete, f"must be True or False for each of {len(cells)} groups")
             if any(one and k < m for k, one in zip(cells, complete, strict=True)):
                 raise ArgumentError("max_cells", m, "one unit is in exactly so many cells of a complete group")
-        if not self.sizes[0].is_integer():
-            raise ArgumentError("d", self.sizes[0], "must be a whole number: groups are of counts")
         for name, value in (("group_cells", cells), ("complete", complete if complete and any(complete) else None)):
             object.__setattr__(self, name, value)
         moving = sum(changed for _, changed in _changed_cells(cells, complete, m, self.neighbours))

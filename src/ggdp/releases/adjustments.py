@@ -44,7 +44,7 @@ from numpy.typing import ArrayLike, NDArray
 from ggdp import _validate
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy.grid import LARGEST, LEAST, Grid
-from ggdp.releases.error_law import VectorErrorLaw
+from ggdp.releases.error_law import JointLaw, VectorErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord
 from ggdp.releases.release import Release, adjust
 
@@ -201,6 +201,8 @@ def drop(release: Release, cells: ArrayLike, *, chosen: Literal["by-values", "pu
         kept = np.broadcast_to(np.arange(shape[-1]), shape).reshape(-1)[left].tolist() or [0]
         bounds, indices = zip(*(pairs[k] for k in kept), strict=True)
         mechanism = replace(mechanism, law=evolve(mechanism.law, bounds=bounds, index_bounds=indices))
+    if isinstance(mechanism, NoiseRecord) and isinstance(mechanism.law, JointLaw):
+        mechanism = replace(mechanism, law=mechanism.law.at(left))
     if isinstance(mechanism, NoiseRecord) and isinstance(mechanism.law, VectorErrorLaw):
         before = range(left.size) if mechanism.law.places is None else mechanism.law.places
         places = tuple(place for place, kept in zip(before, left.tolist(), strict=True) if kept)

@@ -28,6 +28,19 @@ share in it; the other way round it is one over that. All rise or fall with rho,
 **Differences.** The noise of common cells cancels. What is left is the noise of all cells that are in one of the two
 only, a sum of independent noise, which is within its half-width with at least the level.
 
+**Noise of a norm** (`ggdp.proofs.minkowski`) is not independent, and the law of a sum of its cells is not computed. A
+half-width of the sum S of some cells of a table, less the sum of others, is the least of these, with a = 1 - level:
+
+- k times that of a cell at the level 1 - a/k, for k cells: each of them misses with a/k at most (union bound);
+- for all cells of a complete table that of the common total u, which is exact; and for some of them that of u plus that
+  of the sum of the others, each at the level 1 - a/2;
+- sqrt(Var S / a), as P(|S| >= x) <= Var S / x^2 (Chebyshev). With m and m' cells in the two sums, and V the variance of
+  a cell, Var S = (m + m') V + ((m - m')^2 - m - m') C. Here C is the covariance of two cells: those of a group, with
+  the hidden one if it is not complete, are K' exchangeable ones that add up to u, so Var u = K' V + K' (K' - 1) C.
+
+They may be up to about twice as wide as needed. Of X and Y each is within its half-width at the level 1 - a/2, so
+|u X - v Y| is at most the sum of u and v times these.
+
 **Laws.** The law of a sum of noise is the power of a discrete Fourier transform, over so many points that `far` leaves
 less than 1e-15 beyond. Above a scale of 2000, K is rounded to the middles of blocks of w integers first, and one part
 of T is rounded to hundredths of its deviation; half-widths are raised by all that was rounded, and levels by `_SLACK`,
@@ -46,13 +59,16 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from ggdp.noise import bounded_law
-from ggdp.releases.error_law import checked_level, simultaneous_half_width
+from ggdp.noise.minkowski_noise import spreads
+from ggdp.noise.norm_ball_noise import vector_noise
+from ggdp.releases.error_law import VectorErrorLaw, checked_level, simultaneous_half_width
 
 if TYPE_CHECKING:
     from ggdp.noise.generalized_gaussian import Floats
 
-# The noise of a sum of cells: its order and scale, and how many cells.
-Part: TypeAlias = tuple[float, float, int]
+# The noise of a sum of cells: its order and scale, and how many cells; or, where it is noise of a norm, the law of the
+# cells of the table, and how many of them are added and how many are subtracted.
+Part: TypeAlias = tuple[float, float, int] | tuple[VectorErrorLaw, int, int]
 
 _SLACK, _LEAST_MISS = 1e-9, 1e-6
 # Noise beyond scale times this to the power of 1/p has a probability of e^-80.
@@ -110,8 +126,8 @@ def far(order: float, scale: float, weights: NDArray[np.float64], cells: int, mi
 
 @lru_cache(maxsize=8)
 def sum_law(parts: tuple[Part, ...]) -> SumLaw | None:
-    """Return the law of a sum of noise; None if it has too many points."""
-    if max(scale for _, scale, _ in parts) > _MOST_SCALE:
+    """Return the law of a sum of independent noise; None if it is another, or has too many points."""
+    if any(isinstance(part[0], VectorErrorLaw) for part in parts) or max(scale for _, scale, _ in parts) > _MOST_SCALE:
         return None
     step = 2 * int(min(scale for _, scale, _ in parts) / (2.0 * _BLOCKS)) + 1
     halves, reach = [], 0
@@ -145,11 +161,44 @@ def sum_half_width(parts: tuple[Part, ...], level: float) -> int:
     more.
     """
     law = sum_law(parts) if 1.0 - checked_level(level) >= _LEAST_MISS else None
+    if any(isinstance(part[0], VectorErrorLaw) for part in parts):
+        if len(parts) > 1:
+            return sum(sum_half_width((part,), _of_several(level, len(parts))) for part in parts)
+        return _norm_half_width(*parts[0], level)
     if law is None:
         cells = sum(count for _, _, count in parts)
         return sum(count * simultaneous_half_width(order, scale, level, cells) for order, scale, count in parts)
     within = 2.0 * np.cumsum(law.masses) - law.masses[0]
     return int(np.searchsorted(within, level + _SLACK)) * law.step + law.rounding
+
+
+def _of_several(level: float, number: int) -> float:
+    """Return the level at which each of so many may miss, so that all together keep the level; rounded up."""
+    return 1.0 - (1.0 - level) / number * (1.0 - _SLACK)
+
+
+def _norm_half_width(law: VectorErrorLaw, plus: int, minus: int, level: float) -> int:
+    """Return an h with P(|S| <= h) >= level for a sum of cells with noise of a norm, less a sum of others."""
+    noise, j, number = vector_noise(law.law), law.group, plus + minus
+    assert j is not None
+    if number <= 1:
+        return int(law.half_width(level)) * number
+    found = [number * int(law.half_width(_of_several(level, number)))]
+    is_complete, cells = bool(noise.complete and noise.complete[j]), noise.cells[j]
+    if is_complete and not minus:
+        if plus == cells:
+            return noise.total_half_width(level)
+        if 2 * plus > cells:
+            half = _of_several(level, 2)
+            found.append(noise.total_half_width(half) + _norm_half_width(law, cells - plus, 0, half))
+    exchangeable = cells + (not is_complete)
+    of_total = 0.0 if noise.kind == "replaced" else spreads((*noise.groups, 0), noise.kind, noise.scale)[-1] ** 2
+    variance = noise.std[j] ** 2
+    covariance = (of_total / exchangeable - variance) / (exchangeable - 1)
+    spread = number * variance + ((plus - minus) ** 2 - number) * covariance
+    # Variances are off by less than 1e-5 of themselves, and of those that they are differences of.
+    spread += 1e-5 * number**2 * (variance + of_total)
+    return min(*found, math.ceil(math.sqrt(spread / (1.0 - level))) - 1)
 
 
 @lru_cache(maxsize=64)

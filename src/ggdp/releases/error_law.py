@@ -81,7 +81,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from attrs import evolve, field
@@ -637,6 +637,15 @@ class ErrorLaw:
         return BoundedIntegerErrors(self.order, self.scale, coordinate.width, self.bounding)
 
 
+@lru_cache(maxsize=64)
+def _vector_half_widths(law: NoiseLaw, level: float, simultaneous: bool) -> ArrayLike:
+    """Return half-widths of noise of a norm: of each group, of a coordinate of size 1, or one of all together."""
+    noise = vector_noise(law)
+    if simultaneous:
+        return noise.simultaneous_half_width(level)
+    return noise.half_width(level) if isinstance(noise, NormBallNoise) else noise.half_widths(level)
+
+
 @frozen(kw_only=True)
 class VectorErrorLaw:
     """The law of a release with noise of a norm around its true values: what `ErrorLaw` is of independent noise.
@@ -644,11 +653,13 @@ class VectorErrorLaw:
     Parameters
     ----------
     law : NoiseLaw
-        The noise, in the unit of the data.
+        The noise: of an l_p norm in the unit of the data, of groups in steps.
     step : float, optional
-        Step of the grid that noisy values are rounded to; None on the integers.
+        Step of the grid that noisy values are on; None on the integers.
     places : tuple of int, optional
-        Which values of the vector are left; all by default.
+        Which values of the vector there are, where some were left out.
+    group : int, optional
+        The group that all values are of, however many these are; None if they are the vector.
 
     Notes
     -----
@@ -667,6 +678,7 @@ class VectorErrorLaw:
     law: NoiseLaw
     step: float | None = checked(lambda step: Grid(step=step).step, default=None)
     places: tuple[int, ...] | None = None
+    group: int | None = None
     # Those of independent noise that is kept in bounds, or of clamped values.
     bounding: None = field(init=False, default=None)
     bounds: None = field(init=False, default=None)
@@ -690,10 +702,16 @@ class VectorErrorLaw:
         """Scale of the noise."""
         return self.law.scale
 
+    @property
+    def of_groups(self) -> tuple[VectorErrorLaw, ...]:
+        """The law of the values of each group."""
+        return tuple(evolve(self, group=j) for j in range(len(self.norm.groups)))
+
     def intervals(self, noisy: ArrayLike, level: float = 0.95, *, simultaneous: bool = False) -> Ends:
         """Return intervals that cover each true value with a probability of at least the level, or all together."""
         values, half = np.asarray(noisy), self._half_widths(level, simultaneous=simultaneous)
         dtype = np.dtype(np.int64 if self.step is None else np.float64)
+        half = half if self.group is None else np.broadcast_to(half, values.size)
         if values.size != half.size or (values.size and values.dtype != dtype):
             raise ArgumentError("noisy", f"{values.size} of type {values.dtype}", f"{_RAW}: {half.size} of {dtype}")
         values, half = values.astype(dtype), half.reshape(values.shape)
@@ -717,7 +735,9 @@ class VectorErrorLaw:
         """Return the standard deviation of each value, at hypothetical true ones, or the largest of the vector."""
         law = evolve(self, places=None) if true is None else self
         each = law._of_values(vector_noise(self.law).std)
-        return float(each.max()) if true is None else each.reshape(np.shape(true))
+        if true is None:
+            return float(each.max())
+        return each.reshape(np.shape(true)) if self.group is None else np.broadcast_to(each, np.shape(true))
 
     def root_mean_square_error(self, true: ArrayLike | None = None) -> float | Floats:
         """Return the root mean square error of each value, at hypothetical true ones, or the largest."""
@@ -726,12 +746,7 @@ class VectorErrorLaw:
 
     def _half_widths(self, level: float, *, simultaneous: bool) -> NDArray[Any]:
         """Return the half-width of each value, or one of them all for their largest error."""
-        noise, level = vector_noise(self.law), checked_level(level)
-        if simultaneous:
-            return self._of_values(noise.simultaneous_half_width(level))
-        return self._of_values(
-            noise.half_width(level) if isinstance(noise, NormBallNoise) else noise.half_widths(level)
-        )
+        return self._of_values(_vector_half_widths(self.law, checked_level(level), simultaneous))
 
     def _of_values(self, each: ArrayLike) -> NDArray[Any]:
         """Return what is known of each group, or of a coordinate of size 1, for each value; rounded up."""
@@ -739,9 +754,103 @@ class VectorErrorLaw:
         found: NDArray[Any]
         if norm.kind == "lp":
             found = np.nextafter(np.broadcast_to(each, norm.groups) * np.array(norm.sizes or 1.0), math.inf)
+        elif self.group is not None:
+            found = np.broadcast_to(each, len(norm.groups))[self.group]
         else:
             found = np.repeat(np.broadcast_to(each, len(norm.groups)), norm.cells)
+        if norm.kind != "lp" and self.step is not None:
+            found = found * self.step
         return found if self.places is None else np.asarray(found[list(self.places)])
+
+
+@frozen
+class JointLaw:
+    """The laws of runs of values, one after another, each around its true values: what is asked of all is the largest.
+
+    Parameters
+    ----------
+    runs : tuple of (int, ErrorLaw or VectorErrorLaw)
+        How many values, and their law; all on the integers, or all on one grid, and without bounds.
+
+    Examples
+    --------
+    >>> law = JointLaw(((1, ErrorLaw(order=1, scale=4.0)), (2, ErrorLaw(order=2, scale=3.0))))
+    >>> [ends.tolist() for ends in law.intervals(np.array([10, 17, 0]))]
+    [[-2, 13, -4], [22, 21, 4]]
+    >>> law.half_width()
+    12.0
+    """
+
+    runs: tuple[tuple[int, ErrorLaw | VectorErrorLaw], ...]
+
+    # Nothing is kept in bounds.
+    bounding: ClassVar[None] = None
+    bounds: ClassVar[None] = None
+
+    @property
+    def noise(self) -> NoiseLaw | None:
+        """The noise of a norm that all runs have a part in; None where there is none."""
+        laws = {law.law if isinstance(law, VectorErrorLaw) else None for _, law in self.runs}
+        return laws.pop() if len(laws) == 1 else None
+
+    @property
+    def order(self) -> float | None:
+        """Order of the noise, where it is one."""
+        return None if self.noise is None else self.noise.order
+
+    @property
+    def norm(self) -> Norm | None:
+        """Norm of the noise, where it is one."""
+        return None if self.noise is None else self.noise.norm
+
+    @property
+    def step(self) -> float | None:
+        """Step of the grid."""
+        return self.runs[0][1].step
+
+    @property
+    def clamp(self) -> int | None:
+        """Largest absolute value of true values, where that is limited."""
+        return max((law.clamp for _, law in self.runs if law.clamp is not None), default=None)
+
+    def at(self, left: NDArray[np.bool_]) -> JointLaw:
+        """Return the laws of some of the values."""
+        runs = zip((int(part.sum()) for part in self._split(left)), (law for _, law in self.runs), strict=True)
+        return JointLaw(tuple(run for run in runs if run[0]) or ((0, self.runs[0][1]),))
+
+    def intervals(self, noisy: ArrayLike, level: float = 0.95) -> Ends:
+        """Return intervals for true values, each by the law of its run."""
+        parts = zip(self.runs, self._split(noisy), strict=True)
+        lower, upper = zip(*(law.intervals(part, level) for (_, law), part in parts), strict=True)
+        return np.concatenate(lower), np.concatenate(upper)
+
+    def half_width(self, level: float = 0.95) -> float:
+        """Return a distance that the noise of each value stays within, with a probability of at least the level."""
+        return max(law.half_width(level) for law in dict.fromkeys(law for _, law in self.runs))
+
+    def bias(self, true: ArrayLike | None = None) -> float | Floats:
+        """Return the mean error at hypothetical true values, or the largest."""
+        return self._ask("bias", true)
+
+    def standard_error(self, true: ArrayLike | None = None) -> float | Floats:
+        """Return the standard deviation at hypothetical true values, or the largest."""
+        return self._ask("standard_error", true)
+
+    def root_mean_square_error(self, true: ArrayLike | None = None) -> float | Floats:
+        """Return the root mean square error at hypothetical true values, or the largest."""
+        return self._ask("root_mean_square_error", true)
+
+    def _ask(self, measure: str, true: ArrayLike | None) -> Any:  # noqa: ANN401 - a float or an array
+        if true is None:
+            return max(getattr(law, measure)() for law in dict.fromkeys(law for _, law in self.runs))
+        parts = zip(self.runs, self._split(true), strict=True)
+        return np.concatenate([getattr(law, measure)(part) for (_, law), part in parts])
+
+    def _split(self, values: ArrayLike) -> list[NDArray[Any]]:
+        given, total = np.asarray(values), sum(size for size, _ in self.runs)
+        if given.shape != (total,):
+            raise ArgumentError("values", f"of shape {given.shape}", f"must be the {total:,} values of the release")
+        return np.split(given, np.cumsum([size for size, _ in self.runs])[:-1])
 
 
 def checked_level(level: object) -> float:

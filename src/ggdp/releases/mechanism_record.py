@@ -38,6 +38,7 @@ Rounding: outwards; h and h_N are decided in balls.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -53,7 +54,14 @@ from ggdp.privacy import Guarantee, Neighbours
 from ggdp.privacy.grid import LARGEST
 from ggdp.proofs.certificate import Certificate
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
-from ggdp.releases.error_law import Ends, ErrorLaw, VectorErrorLaw, noise_half_width, simultaneous_half_width
+from ggdp.releases.error_law import (
+    Ends,
+    ErrorLaw,
+    JointLaw,
+    VectorErrorLaw,
+    noise_half_width,
+    simultaneous_half_width,
+)
 
 # The default level of intervals.
 LEVEL = 0.95
@@ -75,13 +83,13 @@ class NoiseRecord:
         The relation that the sensitivity was stated for.
     sensitivity : str
         How far one person can move the query, in words.
-    scale : float
-        Scale of the noise in the unit of the data.
+    scale : float, optional
+        Scale of the noise in the unit of the data; None where parts of the release have noise of their own.
     method : {"tight", "paper", "exponential"}
         How the scale was found.
     certificate : Certificate, optional
         The proof of the scale.
-    law : ErrorLaw or VectorErrorLaw
+    law : ErrorLaw, VectorErrorLaw or JointLaw
         The law of the noise that was drawn.
     query_bounds : tuple of (lower, upper), optional
         Bounds that true values were clamped to, from which the sensitivity was derived.
@@ -92,6 +100,8 @@ class NoiseRecord:
         integers, or of sums on a grid, where the counts among them choose the cells.
     losses : tuple of CountedLoss
         Losses that dominate the release in a composition.
+    parts : tuple of (tuple of int, NoiseRecord)
+        Of several tables, the first being 0, that have noise of their own: which, and what noise. Else empty.
     """
 
     name: str
@@ -99,14 +109,35 @@ class NoiseRecord:
     goal: Guarantee
     neighbours: Neighbours
     sensitivity: str
-    scale: float
+    scale: float | None
     method: Literal["tight", "paper", "exponential"]
     certificate: Certificate | None
-    law: ErrorLaw | VectorErrorLaw
+    law: ErrorLaw | VectorErrorLaw | JointLaw
     query_bounds: tuple[tuple[float, float], ...] | None = None
     notes: tuple[str, ...] = ()
     threshold: Threshold | None = None
     losses: tuple[CountedLoss, ...] = ()
+    parts: tuple[tuple[tuple[int, ...], NoiseRecord], ...] = ()
+
+    @classmethod
+    def joint(
+        cls, parts: Sequence[tuple[tuple[int, ...], NoiseRecord]], goal: Guarantee, sensitivity: str, law: JointLaw
+    ) -> NoiseRecord:
+        """Return the record of tables that have noise of their own."""
+        records = [record for _, record in parts]
+        return cls(
+            name=" and ".join(dict.fromkeys(record.name for record in records)),
+            item="; ".join(dict.fromkeys(record.item for record in records)),
+            goal=goal,
+            neighbours=records[0].neighbours,
+            sensitivity=sensitivity,
+            scale=None,
+            method="tight",
+            certificate=None,
+            law=law,
+            losses=tuple(counted for record in records for counted in record.losses),
+            parts=tuple(parts),
+        )
 
     def __post_init__(self) -> None:
         if self.threshold is not None and (self.law.bounding is not None or isinstance(self.law, VectorErrorLaw)):
@@ -132,10 +163,18 @@ class NoiseRecord:
             "threshold": None if self.threshold is None else self.threshold.to_dict(),
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
             # The certificate, which has it too, is not in a ledger.
-            **({"norm": law.norm.to_dict()} if isinstance(law, VectorErrorLaw) else {}),
+            **({} if (norm := getattr(law, "norm", None)) is None else {"norm": norm.to_dict()}),
+            **({"parts": parts} if (parts := [self._part(*part) for part in self.parts]) else {}),
         }
 
+    @staticmethod
+    def _part(tables: tuple[int, ...], record: NoiseRecord) -> dict[str, Any]:
+        numbers = [table + 1 for table in tables]
+        return {"tables": numbers, "sensitivity": record.sensitivity, **record.to_dict()}
+
     def __str__(self) -> str:
+        if self.parts:
+            return "; ".join(str(record) for _, record in self.parts)
         place = "on the integers" if self.law.step is None else f"on a grid of step {rounded_text(self.law.step)}"
         shown = "" if self.threshold is None else f"; {self.threshold}"
         order, scale = rounded_text(self.law.order, 6), rounded_text(self.scale, 6)
@@ -264,13 +303,15 @@ def apply_threshold(record: NoiseRecord, threshold: Threshold) -> NoiseRecord:
     return replace(record, law=law, threshold=threshold)
 
 
-def thresholded_intervals(law: ErrorLaw | VectorErrorLaw, threshold: Threshold, noisy: ArrayLike, level: float) -> Ends:
+def thresholded_intervals(
+    law: ErrorLaw | VectorErrorLaw | JointLaw, threshold: Threshold, noisy: ArrayLike, level: float
+) -> Ends:
     """Return intervals for the true counts of cells that are shown; their noise is on the integers, without bounds.
 
     Claim: each covers its true count with a probability of at least the level given that the cell is shown; proved in
     the module. Rounding: outwards.
     """
-    if isinstance(law, VectorErrorLaw):
+    if not isinstance(law, ErrorLaw):
         raise ArgumentError("threshold", str(threshold), "is for noise without bounds, drawn for each cell")
     lower, upper = law.intervals(noisy, level)
     empty_too = np.asarray(noisy) <= threshold.last_maybe_empty(law, level)

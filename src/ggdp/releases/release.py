@@ -49,7 +49,7 @@ from ggdp.accounting.composition import SCHEMA
 from ggdp.errors import ArgumentError, MissingExtraError
 from ggdp.ledger.charging import ChargeRequest
 from ggdp.privacy import Guarantee, Neighbours
-from ggdp.releases.error_law import VectorErrorLaw
+from ggdp.releases.error_law import ErrorLaw, VectorErrorLaw
 from ggdp.releases.mechanism_record import LEVEL, MechanismRecord, NoiseRecord, Threshold, thresholded_intervals
 
 if TYPE_CHECKING:
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from ggdp.ledger import EntryReference
     from ggdp.proofs.losses import CountedLoss
     from ggdp.releases.adjustments import Adjustment
-    from ggdp.releases.error_law import ErrorLaw
 
 
 class Interval(NamedTuple):
@@ -205,7 +204,7 @@ class Release:
         cells = max(cells, least)
         if cells <= 1 or number == 0.0:
             return number
-        dependent = isinstance(self.mechanism, NoiseRecord) and isinstance(self.mechanism.law, VectorErrorLaw)
+        dependent = isinstance(self.mechanism, NoiseRecord) and not isinstance(self.mechanism.law, ErrorLaw)
         # More than twice the bits of a float.
         with BALLS, working_precision(128):
             single = 1 - (1 - arb(number)) / cells if dependent else arb(number) ** (1 / arb(cells))
@@ -403,6 +402,7 @@ class Wording(NamedTuple):
     protected: str = "one person's records"  # the protected unit: what one of two neighbours lacks
     first: str = ""  # first sentence of the statement
     true: str = "the true ones"  # what noisy values are compared with
+    tables: tuple[str, ...] = ()  # names of the tables, where these have noise of their own
     complete: tuple[str, ...] = ()  # where cells below a threshold are left out: the tables of which none is
     noise: str = ""  # sentences on the noise and its error, where what is published is not the noisy values themselves
 
@@ -494,6 +494,8 @@ def _noise_sentences(release: Described, mechanism: NoiseRecord, wording: Wordin
     omitted = ""
     if threshold is None:
         added = "every value"
+        if wording.tables:
+            added += f" of {' and of '.join(wording.tables)}"
         values = "raw noisy values" if release.adjustments else "values"
         chosen = any(step.chosen_by_values for step in release.adjustments)
         share = f"with a probability of {LEVEL:.0%} all {values}" if chosen else f"{LEVEL:.0%} of the {values}"
@@ -563,7 +565,12 @@ def statement_of(release: Described, wording: Wording, error: Mapping[str, Any] 
     if wording.noise:
         sentences.append(wording.noise)
     elif isinstance(mechanism, NoiseRecord):
-        sentences.append(_noise_sentences(release, mechanism, wording, error or _errors(release, mechanism)))
+        for tables, part in mechanism.parts:
+            names = tuple(wording.tables[table] if wording.tables else f"table {table + 1}" for table in tables)
+            named = wording._replace(tables=names)
+            sentences.append(_noise_sentences(release, part, named, _errors(release, part)))
+        if not mechanism.parts:
+            sentences.append(_noise_sentences(release, mechanism, wording, error or _errors(release, mechanism)))
         if _may_be_negative(release, mechanism, wording):
             fitted = any(step.name in ("normalise", "project", "fit_total") for step in release.adjustments)
             sums = "" if fitted else ", and parts may not add up to their totals"

@@ -45,7 +45,7 @@ def page_html(report: Report) -> str:
         levels.setdefault(row.level, {}).setdefault(row.component, []).append(row)
     tally = {mark: sum(row.mark == mark for row in report.rows) for mark in MARKS}
     # The report in a few lines, by what each is about.
-    certified = sum(release.certificate is not None for release in releases)
+    certified = sum(bool(release.certificates) for release in releases)
     certificates = f"{certified} of {len(releases)} proved again for this page, {report.made.isoformat()}"
     if certified < len(releases):
         certificates += "; a selection has none, its proof is a theorem"

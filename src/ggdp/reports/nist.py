@@ -91,12 +91,14 @@ def _guarantee(releases: Sequence[PublishedRelease], total: ReportTotal) -> Iter
     if any(release.beyond_certificate for release in releases):
         beyond = "for quantiles, units cut off or keys shown, rests on theorems of the documentation"
         text += f" A certificate is about the noise. What a guarantee allows beyond it, {beyond}."
-    proofs = [release.certificate for release in releases if release.certificate is not None]
+    proofs = [proof for release in releases for proof in release.certificates]
+    have = sum(bool(release.certificates) for release in releases)
     evidence, bounds = [], ", ".join(dict.fromkeys(proof.bound.name for proof in proofs))
     if proofs:
-        have = f"{len(proofs)} of {len(releases)} manifests have a certificate"
-        evidence.append(f"{have}, proved again for this page ({bounds})")
-    if len(proofs) < len(releases):
+        evidence.append(
+            f"{have} of {len(releases)} manifests have a certificate, proved again for this page ({bounds})"
+        )
+    if have < len(releases):
         evidence.append("selections have none: their proof is a theorem (theory/exponential, theory/mechanisms)")
     yield component, "How much can a result depend on one unit?", "proved", text, "; ".join(evidence)
     yield component, "parameters"
@@ -127,7 +129,7 @@ def _guarantee(releases: Sequence[PublishedRelease], total: ReportTotal) -> Iter
 def _algorithms(releases: Sequence[PublishedRelease]) -> Iterator[_Row]:
     component = "Algorithms and correctness"
     noises = "; ".join(dict.fromkeys(release.noise for release in releases))
-    bounds = [release.certificate.bound for release in releases if release.certificate is not None]
+    bounds = [proof.bound for release in releases for proof in release.certificates]
     statements = "; ".join(dict.fromkeys(f"{bound.name}: {bound.statement}" for bound in bounds))
     question = "Is the noise large enough for the sensitivity of the query?"
     text = f"{noises}. A certificate says nothing of whether this noise was drawn, and of these data; for that trust "

@@ -8,6 +8,7 @@ import io
 import math
 import os
 from collections.abc import Mapping
+from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -20,12 +21,14 @@ from ggdp._rounding import rounded_up_text
 from ggdp.accounting.composition import manifest_in, part_of_manifest
 from ggdp.errors import ArgumentError
 from ggdp.proofs.certificate import Certificate
+from ggdp.proofs.noise_law import NoiseLaw, Norm
 from ggdp.releases.comparisons import Estimate, sum_half_width
+from ggdp.releases.error_law import ErrorLaw, VectorErrorLaw
 from ggdp.signatures import Signature, checked_signature
 from ggdp.tables.manifest_checks import in_own_words
 from ggdp.tables.noisy_counts import keys_of_cells, possible_cells
 from ggdp.tables.request import TableRequest
-from ggdp.tables.table_release import Table
+from ggdp.tables.table_release import Table, noise_of_cells
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -170,8 +173,9 @@ class PublishedRelease:
         Its content.
     part : Part
         What it adds to a total, checked against its certificate.
-    certificate : Certificate, optional
-        The certificate of its noise, proved again; None for a selection, whose proof is the theorem of its mechanism.
+    certificates : tuple of Certificate
+        The certificates of its noise, proved again: one, or one for each part of its tables that has noise of its own.
+        None for a selection, whose proof is the theorem of its mechanism.
     tables : tuple of PublishedTable
         Its tables; none where values were released without a table.
     signature : Signature, optional
@@ -182,7 +186,7 @@ class PublishedRelease:
     digest: str
     manifest: dict[str, Any]
     part: Part
-    certificate: Certificate | None
+    certificates: tuple[Certificate, ...]
     tables: tuple[PublishedTable, ...]
     signature: Signature | None = None
 
@@ -304,13 +308,16 @@ class PublishedRelease:
 
     @property
     def beyond_certificate(self) -> bool:
-        """Whether the guarantee has parts that the certificate of the noise is not about."""
-        proof, stated = self.certificate, self.part.guarantee
-        if proof is None:
+        """Whether the guarantee has parts that the certificates of the noise are not about."""
+        if not self.certificates:
             return False
-        if proof.bound.quantity == "epsilon":
-            return stated.epsilon > proof.proved or stated.delta > 0.0
-        return stated.epsilon > proof.bound.epsilon or stated.delta > proof.proved  # type: ignore[attr-defined]
+        epsilon = delta = Fraction(0)
+        for proof in self.certificates:
+            is_pure = proof.bound.quantity == "epsilon"
+            epsilon += Fraction(proof.proved if is_pure else proof.bound.epsilon)  # type: ignore[attr-defined]
+            delta += Fraction(0.0 if is_pure else proof.proved)
+        stated = self.part.guarantee
+        return Fraction(stated.epsilon) > epsilon or Fraction(stated.delta) > delta
 
     @property
     def noise(self) -> str:
@@ -319,7 +326,8 @@ class PublishedRelease:
         if self.is_selection:
             return f"{mechanism['name']} among {mechanism['candidates'] - mechanism['excluded']:,} candidates"
         place = "whole numbers" if mechanism["step"] is None else f"multiples of {mechanism['step']:g}"
-        return f"{mechanism['name']} noise on {place}, scale {rounded_up_text(mechanism['scale'], 6)}"
+        scales = ", ".join(rounded_up_text(one["scale"], 6) for one in mechanism.get("parts", (mechanism,)))
+        return f"{mechanism['name']} noise on {place}, {'scales' if 'parts' in mechanism else 'scale'} {scales}"
 
 
 def read_table(path: str | os.PathLike[str], table: int | str = 0) -> Table:
@@ -371,12 +379,22 @@ def _read_table(release: PublishedRelease, table: int | str) -> Table:
         covers=found.covers,
         written=request.count_columns,
         digits=request.digits,
-        noise=(float(noise["order"]), float(noise["scale"])),
+        noise=noise_of_cells(_law_of(noise, number)),
         total=request.total,
     )
     if keys.num_rows != len(rows):
         raise ArgumentError("manifests", release.path, f"names a file of {len(rows):,} rows, not of its cells")
     return made if request.percent_of is None else made.shares(request.percent_of)
+
+
+def _law_of(noise: Mapping[str, Any], table: int) -> ErrorLaw | VectorErrorLaw:
+    """Return the law of the noise of the cells of a table, by its number from 0 on."""
+    parts = noise.get("parts", [noise])
+    part = next(one for one in parts if table + 1 in one.get("tables", (table + 1,)))
+    if "norm" not in part:
+        return ErrorLaw(order=part["order"], scale=part["scale"])
+    law = NoiseLaw(order=1.0, scale=part["scale"], support="integer", norm=Norm.from_dict(part["norm"]))
+    return VectorErrorLaw(law=law).of_groups[part["tables"].index(table + 1) if "tables" in part else table]
 
 
 def difference(
@@ -415,7 +433,7 @@ def difference(
         raise ArgumentError("manifests", later.path, said)
     import pyarrow as pa
 
-    half = sum_half_width(tuple((*one.noise, 1) for one in tables if one.noise is not None), level)
+    half = sum_half_width(tuple(one.noise_of(1) for one in tables), level)
     change = tables[1].noisy_count - tables[0].noisy_count
     keys = dict(zip(tables[0].by, tables[0].keys.columns, strict=True))
     return pa.table({**keys, "difference": change, "lower": change - half, "upper": change + half})
@@ -423,7 +441,7 @@ def difference(
 
 def read_release(path: str | os.PathLike[str], signers: frozenset[bytes] | None = None) -> PublishedRelease:
     """Return what a manifest says, after it was checked against itself, and its signature by one of the signers."""
-    name = os.fspath(path)
+    name = str(path)
     # Once: a pipe cannot be read again, and a file may change.
     content = read_file(path, argument="manifests", most=MOST_JSON)
     manifest = manifest_in(parsed_json(content, name, argument="manifests"))
@@ -432,7 +450,8 @@ def read_release(path: str | os.PathLike[str], signers: frozenset[bytes] | None 
     except ArgumentError as refused:
         raise ArgumentError("manifests", name, refused.expected) from None
     manifest = in_own_words(manifest)
-    plain = manifest["mechanism"].get("certificate")
+    noises = manifest["mechanism"].get("parts", [manifest["mechanism"]])
+    proofs = [plain for noise in noises if (plain := noise.get("certificate")) is not None]
     tables = published_tables(manifest, Path(path))
     if signers is not None:
         for table in (table for table in tables if table.state == "changed"):
@@ -442,7 +461,7 @@ def read_release(path: str | os.PathLike[str], signers: frozenset[bytes] | None 
         digest=hashlib.sha256(content).hexdigest(),
         manifest=manifest,
         part=part,
-        certificate=None if plain is None else Certificate.from_dict(plain),
+        certificates=tuple(map(Certificate.from_dict, proofs)),
         tables=tables,
         signature=checked_signature(name, content, signers, argument="manifests"),
     )

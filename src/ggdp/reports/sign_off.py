@@ -308,7 +308,7 @@ class Report:
                     "cells": release.cells,
                     "protected": release.protected,
                     "guarantee": release.part.guarantee.to_dict(),
-                    "certificate": None if release.certificate is None else "proved again",
+                    "certificate": "proved again" if release.certificates else None,
                     "half_width": release.half_width,
                     "signature": None if release.signature is None else release.signature.to_dict(),
                     "files": {table.file: table.state for table in release.tables if table.file is not None},

@@ -60,7 +60,8 @@ and such text. A time that is not in the years 1 to 9999 is `other`, infinite on
 values.
 
 **Nulls** are counted in the `missing` level, what matches nothing in the `other` level, and nowhere if these are not
-declared. An empty field of a CSV file is null, quoted or not. In open columns nulls are not counted.
+declared; in a complete column both have the code 0, so that each row has a code. An empty field of a CSV file is null,
+quoted or not. In open columns nulls are not counted.
 
 Claim. Each row has one code or none in every column, and which one depends on that row and the declaration alone:
 each step is a function of one value, and text is cast only where a regular expression has found digits. So it is in one

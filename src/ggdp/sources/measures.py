@@ -10,8 +10,9 @@ a          its step, min(max(floor((x - lo) f + 1/2), 0), N), an integer; null i
 
 What is a number: integers and floats that are not NaN, infinite ones included; decimals; true and false as 1 and 0;
 text that matches `ggdp.sources.codes.NUMBER`, after it was rewritten as declared; and Python values of these types in
-pandas' object columns. Everything else has no value, and no statistic counts it. Dates are refused before any value is
-read.
+pandas' object columns. Everything else has no value, and no statistic counts it; in a complete column
+(`ggdp.domain.column`) it has the middle of the range, lo + floor(N/2) g, of that of its level where each has its own.
+Dates are refused before any value is read.
 
 Numbers are rounded to the nearest float first, decimals by way of their text. Then there are one subtraction, one
 multiplication, one addition and one rounding down of 64-bit floats, each of which is correctly rounded by IEEE 754 on
@@ -85,6 +86,7 @@ class Measure:
     values: ValueRange | LevelRanges
     rule: PerUnit | None = None
     text: TextValues = field(factory=TextValues)  # how text is read
+    complete: bool = False  # whether what is no number is taken at the middle of the range
 
 
 class CellSums(NamedTuple):
@@ -114,11 +116,12 @@ def steps_of_rows(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> n
         name, kind = number_name(measure.column), "float"
     x = nw.col(name)
     if schema[name] in _INTEGERS and isinstance(values, ValueRange) and _is_exact(values):
-        low, first, last = _ends_of_rows(measure.rule, values)
+        low, first, last, middle = _ends_of_rows(measure.rule, values)
         x, least, most = x.cast(nw.Int64), int(low + first), int(low + last)
         clamped = nw.when((x >= least) & (x <= most)).then(x).when(x < least).then(nw.lit(least))
-        clamped = clamped.when(x > most).then(nw.lit(most)).cast(nw.Int64)
-        return clamped - int(low) if low else clamped
+        clamped = clamped.when(x > most).then(nw.lit(most))
+        whole = (clamped.otherwise(nw.lit(int(low + middle))) if measure.complete else clamped).cast(nw.Int64)
+        return whole - int(low) if low else whole
     if kind == "boolean":
         x = nw.when(x).then(nw.lit(1.0)).when(~x).then(nw.lit(0.0))
     elif kind in ("text", "object"):
@@ -127,28 +130,33 @@ def steps_of_rows(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> n
         x = text_as_float(x) if kind == "decimal" else x.cast(nw.Float64)
     if isinstance(values, LevelRanges):
         return x
-    low, first, last = _ends_of_rows(measure.rule, values)
+    low, first, last, middle = _ends_of_rows(measure.rule, values)
     # What changes no float is left out.
     x = x - low if low else x
     x = x * float(1 / values.step) if values.step != 1 else x
-    return _clamped(x + 0.5, nw.lit(first), nw.lit(last))
+    return _clamped(x + 0.5, nw.lit(first), nw.lit(last), nw.lit(middle) if measure.complete else None)
 
 
 def steps_by_level(frame: Frame, measure: Measure, name: str, code: str) -> Frame:
     """Return a frame with the steps of numbers (`name`), each in the range of the `code` of its row."""
-    lows, firsts, lasts = zip(*(_ends_of_rows(measure.rule, values) for values in measure.values.ranges), strict=True)
+    lows, firsts, lasts, middles = zip(
+        *(_ends_of_rows(measure.rule, values) for values in measure.values.ranges), strict=True
+    )
     factor = _of_code(code, [float(1 / values.step) for values in measure.values.ranges])
     x = (nw.col(name) - _of_code(code, lows)) * factor + 0.5
     ends = {f"{name}_f": _of_code(code, firsts), f"{name}_l": _of_code(code, lasts)}
     # One after the other: each use would have a copy of the conditions for all levels.
     frame = frame.with_columns(x.alias(name), **ends)
-    return frame.with_columns(_clamped(nw.col(name), *map(nw.col, ends)).alias(name))
+    missing, (first, last) = _of_code(code, middles) if measure.complete else None, map(nw.col, ends)
+    return frame.with_columns(_clamped(nw.col(name), first, last, missing).alias(name))
 
 
-def _ends_of_rows(rule: PerUnit | None, values: ValueRange) -> tuple[float, float, float]:
-    """Return what steps of rows are counted from, and the least and the largest."""
-    most = float(values.furthest)
-    return (0.0, -most, most) if rule == "sum" else (float(values.low), 0.0, float(values.steps))
+def _ends_of_rows(rule: PerUnit | None, values: ValueRange) -> tuple[float, float, float, float]:
+    """Return what steps of rows are counted from, the least and the largest, and that of the middle of the range."""
+    most, middle = float(values.furthest), float(values.middle)
+    if rule == "sum":
+        return 0.0, -most, most, values.offset + middle
+    return float(values.low), 0.0, float(values.steps), middle
 
 
 def _of_code(code: str, numbers: Sequence[float]) -> nw.Expr:
@@ -157,16 +165,20 @@ def _of_code(code: str, numbers: Sequence[float]) -> nw.Expr:
     return nested([nw.col(code) >= start for start in starts[1:]], [numbers[start] for start in starts])
 
 
-def _clamped(x: nw.Expr, first: nw.Expr, last: nw.Expr) -> nw.Expr:
-    """Return numbers that are clamped and rounded down."""
+def _clamped(x: nw.Expr, first: nw.Expr, last: nw.Expr, missing: nw.Expr | None) -> nw.Expr:
+    """Return numbers that are clamped and rounded down, and what is to be there where there is no number."""
     # In this order, since rounding down is an error on Spark for numbers beyond 64 bits. No engine takes NaN for a
     # number that is below another one. DuckDB is fastest if the first condition holds for most rows.
     clamped = nw.when((x >= first) & (x < last)).then(x).when(x < first).then(first)
-    return clamped.when(~x.is_nan()).then(last).floor().cast(nw.Int64)
+    clamped = clamped.when(~x.is_nan()).then(last)
+    return (clamped if missing is None else clamped.otherwise(missing)).floor().cast(nw.Int64)
 
 
 def steps_of_array(values: pa.Array, measure: Measure) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """Return the step of each row of numbers, 0 where there is none, and which rows have one; None if all have."""
+    """Return the step of each row of numbers, 0 where there is none, and which rows have one; None if all have.
+
+    In a complete column all have.
+    """
     assert isinstance(measure.values, ValueRange)
     numbers = (values.fill_null(0) if values.null_count else values).to_numpy()
     known = values.is_valid().to_numpy(zero_copy_only=False) if values.null_count else None
@@ -183,8 +195,8 @@ def steps_of_array(values: pa.Array, measure: Measure) -> tuple[NDArray[np.int64
             x[unknown] = 0.0
         steps = np.floor(np.clip(x, 0.0, float(last))).astype(np.int64)
     if known is not None:
-        steps[~known] = 0
-    return steps, known
+        steps[~known] = measure.values.middle if measure.complete else 0
+    return steps, None if measure.complete else known
 
 
 def _is_exact(values: ValueRange) -> bool:

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ggdp import _validate
-from ggdp.domain.filters import LookedUp, read_columns, reading_of, reads
+from ggdp.domain.filters import LookedUp, argument_of, read_columns, reading_of, reads
 from ggdp.errors import ArgumentError, ArgumentTypeError, SourceError
 from ggdp.sources.codes import require_countable
 from ggdp.sources.counting import CELL, COUNT, MarginalQuery, UnitLimits, cells, key_names, keys, step_counts
@@ -145,7 +145,7 @@ class TableSource:
         kinds = self.engine.kinds
         made = dict(self.derived)
         for name, term in self.derived:
-            require_readable(term, kinds, f"expression of {name!r}")
+            require_readable(term, kinds, argument_of(name, term))
         if self.where is not None:
             require_readable(self.where, kinds, "where")
         for column in dict.fromkeys(column for marginal in query.marginals for column in marginal):
@@ -260,7 +260,7 @@ def open_source(
     data: Any,  # noqa: ANN401 - a path, or a frame of any library
     *,
     engine: Literal["duckdb", "spark"] | None = None,
-    columns: Sequence[str],
+    columns: Mapping[str, str] | Sequence[str],
     text: TextFormat | None = None,
     temp_dir: str | os.PathLike[str] | None = None,
     where: Filter | None = None,
@@ -273,7 +273,7 @@ def open_source(
     which its own engine counts. `text` says how text files are read, and `labelled` which columns of numbers by their
     value labels, in files with such labels. Where DuckDB counts, rows that do not fit in memory are written to
     `temp_dir`, else to the directory that GGDP_TEMP_DIR names, else nowhere. A `derived` column is computed in each
-    row; a column of the data that has its name is not read.
+    row; a column of the data that has its name is not read. Columns may be mapped to the arguments that name them.
     """
     made = dict(derived)
     read = {column: name for name, term in reversed(derived) for column in read_columns(term)}
@@ -313,10 +313,13 @@ def open_source(
     try:
         return hide_errors(name, lambda: TableSource(name, opened(name, data, wanted, directory), where, derived))
     except ArgumentError as refused:
-        if refused.argument != "column" or refused.value in columns:
+        if refused.argument != "column":
             raise
-        # A column that an expression or the filter alone names.
-        argument = f"expression of {read[refused.value]!r}" if refused.value in read else "where"
+        # Else an expression or the filter alone names the column.
+        name = read.get(column := str(refused.value), "")
+        argument = argument_of(name, made[name]) if name else "where"
+        if column in columns:
+            argument = columns[column] if isinstance(columns, Mapping) else "column"
         raise ArgumentError(argument, refused.value, refused.expected) from None
 
 

@@ -115,7 +115,8 @@ def require_readable(node: Filter | Term | LookedUp, kinds: Mapping[str, str], a
         is_refused = part is not None and kind == "datetime" and id(read) not in compared
         if is_refused or kind not in _KINDS[read.reading]:
             what = f"taken the {part} of" if is_refused else f"read as {_READ_AS[read.reading]}"
-            how = "compare it with date '2024-01-31'" if kind in ("date", "datetime") else "cast the column first"
+            is_time = kind in ("date", "datetime") and not isinstance(node, LookedUp)
+            how = "compare it with date '2024-01-31'" if is_time else "cast the column first"
             how = "cast the column to dates first" if is_refused else how
             said = f"{read.column!r} is a column of kind {kind} and cannot be {what}: {how}"
             raise ArgumentError(argument, str(node), said)

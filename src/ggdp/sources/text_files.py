@@ -465,7 +465,10 @@ def read_header(path: str, text: TextFormat) -> Header:
         continued = first_record(alone + b"\nx", evolve(text, strict_lines=False).layout())[2] > len(alone) + 1
         names = tuple(name.decode() for name in fields)
     except UnicodeError:
-        unreadable = f"its first line is not text in {text.encoding}"
+        words = (
+            "its first line is not text in {used}; pass the {encoding} of its program, often latin-1, cp1252 or utf-16"
+        )
+        unreadable = Message(f"cannot be read: {words}", used=text.encoding)
     except (OSError, EOFError, zlib.error) as failed:
         unreadable = getattr(failed, "strerror", None) or ""
     if unreadable == "":
@@ -475,7 +478,9 @@ def read_header(path: str, text: TextFormat) -> Header:
                 raise SourceError(path)
         unreadable = "its content does not match its extension"
     if unreadable is not None:
-        raise ArgumentError("data", path, f"cannot be read: {unreadable}")
+        raise ArgumentError(
+            "data", path, unreadable if isinstance(unreadable, Message) else f"cannot be read: {unreadable}"
+        )
     if names == ("",):
         raise ArgumentError("data", path, "has no header: the first line must name the columns")
     if size > _LONGEST_HEADER:

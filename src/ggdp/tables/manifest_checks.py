@@ -58,8 +58,10 @@ from ggdp.releases.error_law import ErrorLaw, VectorErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord, SelectionRecord
 from ggdp.releases.release import PLAIN, adjust, charged_to, make_release, manifest_of, manifest_schema
 from ggdp.tables.request import TableRequest
-from ggdp.tables.statistics.statistics_plan import GRID
+from ggdp.tables.statistics.statistics_plan import GRID, StatisticsPlan, block_change, in_blocks
 from ggdp.tables.table_manifest import table_manifest
+from ggdp.tables.table_noise import NoisePart, TableNoise, cells_of, groups_of
+from ggdp.tables.table_noise import joint as joint_guarantee
 from ggdp.tables.table_plan import plan_request
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ _GROUPS = re.compile(
 _RUN = re.compile(rf"({_WHOLE}) x ({_WHOLE})( complete)?")
 # What is for readers alone: other versions of ggdp may say it in other words.
 _WORDS = re.compile(
-    r"statement|sensitivity|(table\.cut\.)?mechanism\.(name|item|notes.*)|table\.warnings.*"
+    r"statement|sensitivity|(table\.cut\.)?mechanism\.(parts\[\d+\]\.)?(name|item|notes.*|sensitivity)|table\.warnings.*"
     r"|table\.tables\[\d+\]\.(covers|tableSchema\.columns\[\d+\]\.dc:description)"
 )
 _VERSION = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4}){1,2}")
@@ -167,6 +169,9 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
     request = TableRequest.from_dict(table["request"], dates)
     grid = GRID if request.statistics else None
     published = [("mechanism", manifest["mechanism"])]
+    if "parts" in manifest["mechanism"]:
+        several = enumerate(manifest["mechanism"]["parts"])
+        published = [(f"mechanism.parts[{number}]", plain) for number, plain in several]
     if table["cut"] is not None:
         published.append(("table.cut.mechanism", table["cut"]["mechanism"]))
     noises: Iterator[tuple[str, Mapping[str, Any]]] = iter(published)
@@ -183,7 +188,26 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
         query = _Query(str(sensitivity), sensitivity, steps)
         return _noise(where, {**plain, "bounds": None, "query_bounds": None}, certificate, goal, query, grid)
 
-    plan = plan_request(request, noise_for)
+    def parts_for(request: TableRequest, goal: Guarantee, split: StatisticsPlan | None) -> TableNoise:
+        # Which tables share noise, and how epsilon was split, are public choices; what they add up to is checked.
+        stated, parts = manifest["mechanism"].get("parts"), []
+        for plain in stated or [manifest["mechanism"]]:
+            of = tuple(_integer(one, at_least=1) - 1 for one in plain["tables"]) if stated else every
+            share = PureDP(plain["certificate"]["target"]) if stated else goal
+            is_of_norm, blocks = plain.get("norm") is not None, split and in_blocks(request, split)
+            if split is None or blocks is None:
+                change = groups_of(request, of) if is_of_norm else cells_of(request, of)
+            else:
+                change = block_change(request, blocks, of[0]) if is_of_norm else split.sensitivity
+            parts.append(NoisePart(of, noise_for(share, change, None)))
+        if sorted(one for part in parts for one in part.tables) != list(every):
+            raise _ContradictionError("mechanism.parts does not name each table once")
+        if joint_guarantee(part.mechanism.guarantee for part in parts).epsilon > goal.epsilon:
+            raise _ContradictionError("mechanism.parts have more than the epsilon of the goal together")
+        return TableNoise(tuple(parts))
+
+    every = tuple(range(len(request.by)))
+    plan = plan_request(request, noise_for, parts_for)
     cut = () if plan.cut is None else plan.cut.counts([_integer(one["noisy_count"]) for one in table["cut"]["tables"]])
     release = replace(plan.described, entry=_entry(manifest))
     files = [_file(one) for one in table["tables"]]
@@ -291,10 +315,10 @@ def _certificate(where: str, plain: Mapping[str, Any]) -> Certificate:
         raise _ContradictionError(f"the certificate of {where} does not hold: {wrong}") from None
     law, step = certificate.law, plain["step"]
     if law.norm is not None:
-        # Real noise, whose sum with the values is rounded to the grid, or noise on the integers.
-        if (law.norm.kind == "lp") != (step is not None):
-            raise _ContradictionError(f"{where}.step is {step!r}, but the certificate is about {law.norm.kind!r}")
-        step = None
+        # Real noise, whose sum with the values is rounded to the grid, or noise on the integers, which may be steps.
+        if law.norm.kind == "lp" and step is None:
+            raise _ContradictionError(f"{where}.step is missing, but the certificate is about noise on the reals")
+        step = None if law.norm.kind == "lp" else step
     elif law.support != "integer":
         raise _ContradictionError(f"the certificate of {where} is about noise on the reals, which is never drawn")
     scale = law.scale if step is None else law.scale * Grid(step=step).step
@@ -320,8 +344,8 @@ def _noise(
     if law.norm is not None:
         if bounds is not None or plain["method"] != "tight":
             raise _ContradictionError(f"{where} has bounds or a method that noise of a norm has not")
-        # Its certificate is in the unit of the data.
-        grid = None
+        # Its certificate is in the unit of the data, if it is about noise on the reals.
+        grid = None if law.norm.kind == "lp" else grid
     if grid is not None and bounds is not None:
         is_whole = not query_steps.has_fixed_dimension or len(bounds) in (1, len(query_steps.sizes))
         indices = bounds_in_steps(grid, bounds, query_steps.sizes if is_whole else (1.0,))
@@ -358,7 +382,8 @@ def _noise(
         notes = [(*one, GRID_NOTE) for one in notes]
     # A scale of the paper has the note of the way by which it was proved.
     note = tuple(plain["notes"]) if tuple(plain["notes"]) in notes and steps.method != "tight" else notes[0]
-    requested = [replace(steps, notes=note)] if grid is None else list(_ideals(steps, query.ideal, grid))
+    is_ideal = grid is not None and law.norm is None
+    requested = list(_ideals(steps, query.ideal, grid)) if is_ideal and grid else [replace(steps, notes=note)]
     names = [kind_of(one) for one in requested]
     name, item = (plain["name"], plain["item"]) if (plain["name"], plain["item"]) in names else names[0]
     saturation = saturation_of(steps, grid)
@@ -382,7 +407,7 @@ def _noise(
             clamp=saturation.clamp,
         )
         if law.norm is None
-        else VectorErrorLaw(law=law, step=plain["step"]),
+        else VectorErrorLaw(law=law, step=plain["step"] if grid is None else grid.step),
         query_bounds=None if pairs is None else tuple((float(low), float(high)) for low, high in pairs),
         notes=note,
         losses=calibrated_losses(steps),

@@ -27,12 +27,12 @@ from ggdp.tables.statistics.released_statistics import (
     noisy_sums,
     published_count,
     published_statistics,
+    require_one_total,
 )
 from ggdp.tables.statistics.sum_groups import SumGroup
 from ggdp.tables.table_manifest import covered
 from ggdp.tables.table_release import Table, TableRelease, tables_of
 from ggdp.tables.thresholds import kept_keys, sparse_cells
-from ggdp.tables.units_over_limit import CutCount, joint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from ggdp.releases import Release
     from ggdp.sources.measures import CellSums, SummedMeasure
     from ggdp.tables.table_plan import TablePlan
+    from ggdp.tables.units_over_limit import CutCount
 
 # Up to this many cells of a table that Spark counts are drawn by the driver.
 MOST_ON_DRIVER = 5_000_000
@@ -137,7 +138,7 @@ def _with_statistics(
     assert split is not None
     summed = opened.sums(replace(query, measured=split.summed))
     shown, keys = _shown_cells(summed, plan, bits)
-    release = noisy_sums(plan, summed, shown, keys, bits)
+    release = noisy_sums(plan, summed, shown, keys, bits, opened.name)
     quantiles = draw_quantiles(opened, query, plan, shown, keys, bits)
     sizes = [sums * one.cells.size for sums, one in zip(split.sums, shown, strict=True)]
     parts, tables = np.split(release.values, np.cumsum(sizes[:-1], dtype=np.intp)), []
@@ -197,10 +198,18 @@ def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sou
     request, domains = plan.request, plan.request.domains
     shown = [possible_cells(domain) for domain in domains]
     true = [_every(one, domain)[cells] for one, domain, cells in zip(opened.count(query), domains, shown, strict=True)]
-    noisy = plan.mechanism.release(np.concatenate(true), rng=bits)
-    # The same release, with the request's goal in its description and the units cut in its guarantee.
-    guarantee = None if noisy.guarantee is None else joint(noisy.guarantee, plan.cut)
-    release = make_release(noisy.values, plan.described_mechanism, guarantee)
+    noisy = dict[int, Integers]()
+    for part in plan.parts:
+        tables, mechanism = part
+        require_one_total(
+            opened.name, [true[table].sum() for table, shared in zip(tables, part.complete, strict=True) if shared]
+        )
+        drawn = mechanism.release(np.concatenate([true[table] for table in tables]), rng=bits).values
+        ends = np.cumsum([true[table].size for table in tables])[:-1]
+        noisy |= zip(tables, np.split(drawn, ends), strict=True)
+    # One release, with the request's goal in its description and the units cut in its guarantee.
+    values = np.concatenate([noisy[table] for table in range(len(domains))])
+    release = make_release(values, plan.described_mechanism, plan.raw_guarantee if is_private(bits) else None)
     if request.total is not None:
         ends = accumulate((cells.size for cells in shown), initial=0)
         parts = [slice(start, stop) for start, stop in pairwise(ends)]

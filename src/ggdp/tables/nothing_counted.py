@@ -11,8 +11,8 @@ M(t)     E e^(t K); as K is symmetric, E e^(t w K) = M(|w| t)
 A table is called empty if no cell is further from 0 than c(n), and the total is no further from 0 than c. Claim: if
 nothing was counted, this fails with a probability of at most `MISS`. Proof: by Chernoff's bound, for every t > 0,
 P(|X| >= x) <= 2 e^(-t x) times the product of the M(|w_i| t); so c is chosen for half of `MISS`, and c(n) for half of
-it over n cells. Of a sparse table only cells above a threshold are known: no more of them are beyond c(n). An open
-table with a key that is shown is not empty.
+it over n cells. Of noise of a norm they are half-widths (`ggdp.releases.comparisons`). Of a sparse table only cells
+above a threshold are known: no more of them are beyond c(n). An open table with a key that is shown is not empty.
 
 Sums over K are floats on the integers, in steps of up to b/100 where the scale is large; they guard nothing but a note.
 """
@@ -20,18 +20,21 @@ Sums over K are floats on the integers, in steps of up to b/100 where the scale 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ggdp.releases.comparisons import far
+from ggdp.releases.comparisons import far, sum_half_width
+from ggdp.releases.error_law import VectorErrorLaw
 from ggdp.tables.statistics.estimates import count_weights
-from ggdp.tables.statistics.released_statistics import counting, sums_of_groups
+from ggdp.tables.statistics.released_statistics import counting, noise_of, sums_of_groups
 from ggdp.tables.statistics.statistics_plan import measure_of
+from ggdp.tables.statistics.weighted_noise import BlockNoise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ggdp.releases.error_law import ErrorLaw
     from ggdp.tables.table_release import TableRelease
 
 MISS = 1e-3
@@ -41,9 +44,18 @@ _LOOK = (
 )
 
 
-def looks_empty(release: TableRelease, values: NDArray[np.float64], weights: NDArray[np.float64], cells: int) -> bool:
+def looks_empty(
+    law: ErrorLaw | VectorErrorLaw | BlockNoise, values: NDArray[np.float64], weights: NDArray[np.float64], cells: int
+) -> bool:
     """Return whether published values, all of a table or those above a threshold, may be nothing but noise."""
-    law = release.plan.mechanism.law
+    if isinstance(law, BlockNoise):
+        if np.any(np.abs(values) > law.far(weights, MISS / 2 / cells)):
+            return False
+        return abs(float(values.sum())) <= law.far(weights, MISS / 2, cells)
+    if isinstance(law, VectorErrorLaw):
+        if np.any(np.abs(values) > law.half_width(1.0 - MISS / 2 / cells)):
+            return False
+        return abs(float(values.sum())) <= sum_half_width(((law, cells, 0),), 1.0 - MISS / 2)
     if np.any(np.abs(values) > far(law.order, law.scale, weights, 1, MISS / 2 / cells)):
         return False
     is_complete = values.size == cells
@@ -59,7 +71,7 @@ def notes_of(release: TableRelease) -> Iterator[str]:
         if plan.statistics is None:
             is_open = request.regimes[number] == "open"
             values = table.noisy_count.astype(np.float64)
-            if not values.size or not (is_open or not looks_empty(release, values, one, size or 1)):
+            if not values.size or not (is_open or not looks_empty(plan.laws[number], values, one, size or 1)):
                 yield f"{named}: the published counts are consistent with an empty table. {_LOOK}"
             continue
         sums, cells = plan.statistics.sums[number], len(table)
@@ -68,16 +80,18 @@ def notes_of(release: TableRelease) -> Iterator[str]:
         groups = sums_of_groups(plan, number, noisy.astype(np.float64))
         columns = counting(groups)
         weights = np.concatenate(count_weights(columns))
+        places, blocks = range(len(groups)), plan.statistics.blocks
+        noise: list[Any] = [noise_of(plan, number, place) if blocks else plan.laws[number] for place in places]
         counts = sum(column.sums @ weight for column, weight in zip(columns, count_weights(columns), strict=True))
-        if not cells or (size is not None and looks_empty(release, np.asarray(counts), weights, size)):
+        if not cells or (size is not None and looks_empty(noise[0], np.asarray(counts), weights, size)):
             yield f"{named}: the published counts are consistent with an empty table. {_LOOK}"
             continue
         empty, without = {}, dict[str, list[str]]()
-        for group, column in groups:
+        for law, (group, column) in zip(noise, groups, strict=True):
             if group.measure is not None:
                 known = column.sums if group.kind == "sum" else column.of_values
                 each = np.full(known.shape[1], 1.0 / column.unit)
-                empty[group.measure] = looks_empty(release, known @ each, each, cells)
+                empty[group.measure] = looks_empty(law, known @ each, each, cells)
         found = {one.name: one for one in table.statistics}
         for statistic in request.table_statistics[number]:
             no_value = all(np.isnan(found[name].value).all() for name in statistic.names)

@@ -673,7 +673,9 @@ class TableRequest(TableOptions):
         """What is read of a source, and how, as `ggdp.sources.query.open_source` takes it."""
         labelled = [column.name for column in self.domain if column.may_be_labels]
         rows = {"where": self.filter, "derived": self.derived}
-        return {"columns": self.columns, **rows, "text": self.text, "labelled": labelled}
+        counted = {name: "by" for names in self.by for name in names}
+        columns = {name: "unit" if name == self.unit else counted.get(name, "statistics") for name in self.columns}
+        return {"columns": columns, **rows, "text": self.text, "labelled": labelled}
 
     @cached_property
     def table_statistics(self) -> tuple[tuple[Statistic, ...], ...]:
@@ -775,6 +777,27 @@ class TableRequest(TableOptions):
     def most_in_a_cell(self) -> int:
         """Most that one unit adds to a cell: 1, or `max_rows_per_cell`."""
         return self.max_rows_per_cell or 1
+
+    @cached_property
+    def complete(self) -> tuple[bool, ...]:
+        """Whether each unit is counted in exactly one cell of a marginal, if it is counted in any marginal at all.
+
+        Claim. Of a source that has the same rows whenever it is read: adding or removing a unit changes one count of
+        each such marginal by 1, and no other there, or it changes no count of any marginal; replacing one moves one
+        unit of each such marginal to another cell, or none. Proof. Every row that the filter keeps has one code in a
+        column that is complete (`ggdp.sources.codes`), so it is in one cell where all columns are and no cell is
+        impossible. These rows are the same for all marginals, and so are their units. A unit with such a row is thus in
+        a cell of the marginal, and is counted in one of its cells, as 1, where M or the cells are 1; a unit without one
+        is counted nowhere. Under replace-one both units must be counted: without a filter a row is, but of a column of
+        units one may have no rows, or none that names it.
+        """
+        once = self.most_in_a_cell == 1
+        if self.neighbours != "add-remove":
+            once = once and self.unit is None and self.where is None
+        return tuple(
+            once and most == 1 and not domain.patterns and all(column.complete for column in domain)
+            for domain, most in zip(self.domains, self.most_cells, strict=True)
+        )
 
     @cached_property
     def limits_cells(self) -> tuple[bool, ...]:
@@ -1227,7 +1250,8 @@ def named_by_lines(content: bytes, plain: Mapping[str, Any], name: str) -> Itera
 
     def mention(argument: str, value: str) -> str:
         key = mentioned.get(argument, argument)
-        return rows.get((argument, value)) or (f"{key} = {value!r}" if value else key)
+        is_word = value not in ("True", "False") and not re.fullmatch("[0-9.]+", value)
+        return rows.get((argument, value)) or (f"{key} = {repr(value) if is_word else value.lower()}" if value else key)
 
     try:
         yield
@@ -1251,7 +1275,7 @@ def _places(key: str, value: object, plain: Mapping[str, Any]) -> Iterator[tuple
     for column in columns if isinstance(columns, dict) else ():
         role, _, of = key.partition(" of ")
         if of == repr(column):
-            yield "columns", column, value if role == "domain" and isinstance(value, str) else role
+            yield "columns", column, *([] if role == "domain" else [role])
     key = "tables.name" if key == "name" else key
     kind = key.removeprefix("tables.")
     for place, table in enumerate(tables if isinstance(tables, list) else ()):

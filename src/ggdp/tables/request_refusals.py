@@ -96,6 +96,10 @@ def _refused_domains(request: TableRequest) -> _Refusals:
     """Yield undeclared columns without a delta, and more cells than can be released."""
     counted_by = dict.fromkeys(name for names in request.by for name in names)
     unknown = [name for name in counted_by if name not in request.domain or request.domain[name].kind == "open"]
+    for name in unknown:
+        if name in request.domain and request.domain[name].complete:
+            words = "has no declared levels, so a row without a key is not counted: declare them, or take complete out"
+            yield f"complete of {name!r}", True, words
     if unknown and request.false_cells is not None:
         said = Message("needs a declared domain, and column {column!r} is not declared in {domain}", column=unknown[0])
         yield "false_cells", request.false_cells, said

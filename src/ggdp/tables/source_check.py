@@ -47,7 +47,7 @@ from ggdp.domain.periods import instant_of_value
 from ggdp.domain.table_domain import Domain
 from ggdp.domain.text_values import TextValues
 from ggdp.domain.value_range import LevelRanges
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, Message
 from ggdp.privacy import ApproxDP, Guarantee
 from ggdp.privacy.guarantees import as_goal
 from ggdp.sources.codes import NUMBER, bin_codes, declared_text, read_text
@@ -169,6 +169,7 @@ class SeenColumn:
     forms: tuple[tuple[str, int], ...] = ()  # the most frequent forms of its values, with their rows (`mask`)
     labels: tuple[tuple[Any, str], ...] = ()  # the value labels that a Stata or SPSS file has for it
     written: dict[str, Any]  # how its values seem to be written, where that must be declared (`TextValues`)
+    or_else: dict[str, Any]  # another way in which they may be written as well, with other numbers or dates
     draft: dict[str, Any]  # what a draft of a domain declares of it; nothing of identifiers and free text
 
 
@@ -349,8 +350,10 @@ _NUMBERS = "are not numbers, which are written as 12, -3.5 or 1e6"
 _TIMES = "are not dates or times, which are written as 2024-01-31 or 2024-01-31T12:30"
 # Words in names of columns that identify people; some do so only at the end of a name.
 _IDENTIFIERS = re.compile(
-    "(^|_)(id|ids|pid|uid|mrn|ssn)[0-9]*(_|$)|(^|_)(nr|patient|person|subject|individual|participant|respondent|"
-    "household|customer|client|user|member|student|pupil|employee|worker)s?[0-9]*$|people$"
+    "(^|_)(id|ids|pid|uid|mrn|ssn|pnr)[0-9]*(_|$)|(^|_)(nr|patient|person|subject|individual|participant|respondent|"
+    "household|customer|client|user|member|student|pupil|employee|worker)s?[0-9]*$|people$|"
+    "(^|_)(patient|pat|persone?n?|pers|subject|subj|participant|respondent|resp|household|hh|customer|cust|client|user|"
+    "member|student|pupil|employee|emp|worker|case|fall|study|record|insured|nhs)_?(id|nr|no|num|number|nummer|code)$"
 )
 
 
@@ -399,19 +402,27 @@ def _other_delimiter(files: Files | None) -> str | None:
 
 def _undeclared(found: Sequence[SeenColumn]) -> Iterator[str]:
     """Yield an alarm for each way of writing that values seem to have and that is not declared."""
-    ways: dict[tuple[str, str], list[str]] = {}
+    ways: dict[str, list[str]] = {}
+    nulls = dict.fromkeys(word for column in found for word in column.written.get("null_values", ()))
     for column in found:
         marks = dict(column.written)
-        for word in marks.pop("null_values", ()):
-            way = f"--null-values {shlex.quote(word)}", f"{word!r} stands for missing values in these columns"
-            ways.setdefault(way, []).append(column.name)
-        flags = " ".join(f"--{key.replace('_', '-')} {shlex.quote(value)}" for key, value in marks.items())
-        if flags:
-            held = f"these columns hold {'dates' if 'date_format' in marks else 'numbers'}"
-            ways.setdefault((flags, held), []).append(column.name)
-    for (flags, held), names in ways.items():
+        held = "dates" if "date_format" in marks else "numbers"
+        if marks.pop("null_values", ()):
+            flags = f"--null-values {shlex.quote(','.join(nulls))}"
+            ways.setdefault(f"declare {flags} for missing values", []).append(column.name)
+        if column.or_else:
+            both = f"{_flags(marks or {'decimal': '.'})} or {_flags(column.or_else)}"
+            ways.setdefault(f"declare {both} for {held} that can be read in two ways", []).append(column.name)
+        elif marks:
+            ways.setdefault(f"declare {_flags(marks)} for {held}", []).append(column.name)
+    for said, names in ways.items():
         more = f" and {len(names) - _FEW:,} more" if len(names) > _FEW else ""
-        yield f"declare {flags} if {held}, as it seems: {', '.join(map(repr, names[:_FEW]))}{more}"
+        yield f"{said}, as it seems, in {', '.join(map(repr, names[:_FEW]))}{more}"
+
+
+def _flags(written: Mapping[str, str]) -> str:
+    quoted = {key: '"\'"' if value == "'" else shlex.quote(value) for key, value in written.items()}
+    return " ".join(f"--{key.replace('_', '-')} {value}" for key, value in quoted.items())
 
 
 _DIGITS = dict.fromkeys(map(ord, "23456789"), "1")
@@ -428,11 +439,18 @@ _NEARLY_ALL = 0.95
 _WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", ".", "-", "?")
 _WAYS: tuple[dict[str, Any], ...] = (
     {},
+    {"thousands": ","},
     {"decimal": ","},
     {"decimal": ",", "thousands": "."},
-    {"thousands": ","},
+    *({"thousands": mark, **point} for mark in "' " for point in ({}, {"decimal": ","})),
     *({"date_format": way} for way in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", "%d.%m.%y")),
     *({"date_format": f"{way} %H:%M"} for way in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")),
+)
+# Of two ways that read the same texts, the likelier one first: a mark before three digits, and days up to 12.
+_EITHER: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+    ({}, {"decimal": ",", "thousands": "."}),
+    ({"thousands": ","}, {"decimal": ","}),
+    *(({"date_format": f"%d/%m/%Y{time}"}, {"date_format": f"%m/%d/%Y{time}"}) for time in ("", " %H:%M")),
 )
 # A column of more is no list of levels, nor of many numbers; of more values not every one is tried.
 _MOST_LEVELS, _MOST_TRIED = 30, 1000
@@ -479,6 +497,7 @@ def _see(source: TableSource, column: Column, labels: Mapping[Any, str]) -> Seen
     is_declared = True
     reads_as, distinct = "times" if kind == "datetime" else "numbers", None
     fits: list[str] = []
+    or_else: dict[str, Any] = {}
     if is_listed:
         table = _aggregated(source, Domain([_open(column)]), lambda found: found)
         # But what is no text, in an encoding that is not the right one.
@@ -501,10 +520,15 @@ def _see(source: TableSource, column: Column, labels: Mapping[Any, str]) -> Seen
                 (most, reads_as, fits), written = read, dict(way)
             if most == forms.total():
                 break
-        is_declared, column = not written, column.read_as(TextValues(**written))
+        for way, other in _EITHER if kind == "text" and reads_as in ("numbers", "dates", "times") else ():
+            if way == written and not other.keys() & said and ("date_format" in other) == (reads_as != "numbers"):
+                again = _read_as(known, forms, TextValues(**other).over(column.text))
+                or_else = other if again[:2] == (most, reads_as) else {}
+        is_declared, declared_nulls = not written, column.text.nulls
+        column = column.read_as(TextValues(**written))
         if words:
             nulls, others = nulls + sum(words.values()), others - sum(words.values())
-            written["null_values"] = list(words)
+            written["null_values"] = [*declared_nulls, *words]
     draft: dict[str, Any] = {}
     codes = sorted({*labels, *map(int, fits)}) if labels and reads_as == "integers" else sorted(labels)
     # Few values that many rows have are codes, whatever the name.
@@ -545,6 +569,7 @@ def _see(source: TableSource, column: Column, labels: Mapping[Any, str]) -> Seen
         forms=_forms(values.items()),
         labels=tuple(labels.items()),
         written=written,
+        or_else=or_else,
         draft=draft | (written if draft else {}),
     )
 
@@ -615,7 +640,7 @@ def draft_of(seen: Sequence[SeenColumn]) -> str:
     for column in seen:
         share = f"{column.nulls / column.rows:.0%} missing" if column.rows else "no rows"
         number = "" if column.distinct is None else f", {column.distinct:,} different"
-        said = f"# {column.reads_as}{number}, {share}"
+        said = f"# {column.reads_as}{number}, {share}" + (", readable in two ways" if column.or_else else "")
         if column.draft:
             lines = [f"{key} = {_toml(value)}" for key, value in column.draft.items()]
             parts.append("\n".join([f"[columns.{_toml(column.name)}]  {said}", *lines, ""]))
@@ -625,6 +650,8 @@ def draft_of(seen: Sequence[SeenColumn]) -> str:
 
 
 _FEW = 5
+# This share of the values is worth a thought.
+_MANY = 0.05
 _LONGEST_FORM = 24
 # Names that no level has: they are for private use.
 _OTHER, _MISSING = "\ue000", "\ue001"
@@ -683,6 +710,9 @@ def check_table(
         names = all_columns(data, text)
         mark = _other_delimiter(_files(data, text))
     seen = _seen_columns(data, asked, names, **opening) if mark is None and (asks_nothing or target is not None) else ()
+    if target is not None and mark is not None:
+        said = "needs the {delimiter} of the file: its first line is one field that contains {mark!r}"
+        raise ArgumentError("draft_domain", str(target), Message(said, mark=mark))
     if target is not None:
         write_together({Path(target): draft_of(seen).encode()}, overwrite=False)
     is_declared = given.get("unit") is not None or given.get("unit_is_row")
@@ -695,6 +725,9 @@ def check_table(
         alarms.append(
             f"the first line is one field that contains {mark!r}: if it is the delimiter, pass --delimiter {mark!r}"
         )
+    records = text_check(data, text)
+    if records is not None and records.invalid:
+        alarms.insert(0, f"in {records.invalid:,} of {records.records:,} rows {records.advice[0]}")
     if asks_nothing:
         return TableCheck(
             rows=max((column.rows for column in seen), default=0),
@@ -702,7 +735,7 @@ def check_table(
             columns=(),
             marginals=(),
             units=None,
-            text=text_check(data, text),
+            text=records,
             alarms=tuple(alarms),
             seen=seen,
         )
@@ -718,10 +751,10 @@ def check_table(
         rows = columns[0].rows if columns else ranges[0].rows
         marginals = tuple(_marginal(source, marginal) for marginal in request.domains if len(marginal))
         units = None if request.unit is None else _units(source, request.unit, request, marginals, rows, goal)
-    unreadable = list(_unreadable(columns, ranges, {name for name, column in declared.items() if column.dated}))
+    unreadable = list(_unreadable(columns, ranges, request))
     if not seen:
         # How they seem to be written.
-        looked_at = [name for name, _ in unreadable if name in names]
+        looked_at = list(dict.fromkeys(name for name, _ in unreadable if name in names))
         alarms = [*_undeclared(_seen_columns(data, asked, looked_at, **opening)), *alarms]
     is_too_large = request.regime == "declared" and request.numbered_cells > MOST_IN_MEMORY
     return TableCheck(
@@ -731,7 +764,7 @@ def check_table(
         marginals=marginals,
         units=units,
         ranges=ranges,
-        text=text_check(data, request.text),
+        text=records,
         alarms=tuple(dict.fromkeys([*(alarm for _, alarm in unreadable), *alarms])),
         seen=seen,
     )
@@ -754,19 +787,40 @@ def _request_of(by: Any, domain: Any, given: Mapping[str, Any]) -> TableRequest:
 
 
 def _unreadable(
-    columns: Sequence[ColumnCheck], ranges: Sequence[RangeCheck], dated: set[str]
+    columns: Sequence[ColumnCheck], ranges: Sequence[RangeCheck], request: TableRequest
 ) -> Iterator[tuple[str, str]]:
-    """Yield the columns of which nearly nothing would be counted, with their alarms."""
-    for column in columns:
+    """Yield the columns of which nearly nothing would be counted, and those that are not as complete as declared."""
+    dated = {one.name for one in columns if request.column(one.name).dated}
+    checked: tuple[ColumnCheck | RangeCheck, ...] = (*columns, *ranges)
+    for one in checked:
+        of_range = isinstance(one, RangeCheck)
+        relying = one.nulls + (one.not_numbers if isinstance(one, RangeCheck) else one.unmatched)
+        if relying > _MANY * one.rows:
+            for alarm in _relying(request.column(one.name), one.rows, relying, of_range=of_range):
+                yield one.name, alarm
+    for column in (one for one in columns if not request.column(one.name).complete):
         unread = column.unmatched if column.declared != "open" else 0
         unparsable = _TIMES if column.name in dated else _NUMBERS
-        needed = unparsable if column.unparsable > unread / 2 else "match no level and no bin"
+        matched = "are in no bin" if column.declared == "bins" else "match no level"
+        needed = unparsable if column.unparsable > unread / 2 else matched
         yield from _nothing(column.name, column.rows - column.nulls, unread, column.forms, needed)
-    for name in dict.fromkeys(one.name for one in ranges):
+    for name in dict.fromkeys(one.name for one in ranges if not request.column(one.name).complete):
         # Of all levels together, where ranges are by level.
         own = [one for one in ranges if one.name == name]
         values, unread = sum(one.rows - one.nulls for one in own), sum(one.not_numbers for one in own)
         yield from _nothing(name, values, unread, max(one.forms for one in own), _NUMBERS)
+
+
+def _relying(column: Column, rows: int, relying: int, *, of_range: bool = False) -> Iterator[str]:
+    """Yield how many rows rely on what a complete column declares; nothing if none do."""
+    if column.complete and relying:
+        have, counted = (
+            ("number", "the middle of the range") if of_range else ("declared level", repr(column.labels[0]))
+        )
+        yield (
+            f"column {column.name!r} is declared complete, and {relying:,} of {rows:,} rows have no {have}: they are "
+            f"counted as {counted}"
+        )
 
 
 def _column(source: TableSource, column: Column) -> ColumnCheck:
@@ -791,14 +845,15 @@ def _column(source: TableSource, column: Column) -> ColumnCheck:
     advice: tuple[tuple[object, str], ...] = (
         (is_open, "no levels are declared: they would be chosen privately, which needs a delta and omits rare ones"),
         (
-            unmatched and column.other is None,
+            unmatched and column.other_code is None,
             "rows that match no level would not be counted: declare a level `other` for them",
         ),
         (unmatched, "a level seen only in the data must not be declared: take levels from a code book"),
         (
-            nulls and column.missing is None and not is_open,
+            nulls and column.missing_code is None and not is_open,
             "rows without a value would not be counted: declare a level `missing` for them",
         ),
+        *((True, said) for said in _relying(column, int(counts.sum()), nulls + unmatched)),
     )
     return ColumnCheck(
         name=column.name,
@@ -845,10 +900,10 @@ def _ranges(source: TableSource, request: TableRequest, column: Column) -> Itera
     for place, (level, one, (low, high), row) in enumerate(zip(levels, values.ranges, ends, counts, strict=True)):
         below, above = int(row[: edges.index(low)].sum()), int(row[edges.index(high) : -2].sum())
         advice = []
-        # A twentieth of the values is worth a thought.
-        if below + above > 0.05 * row[:-2].sum():
+        if below + above > _MANY * row[:-2].sum():
             advice.append("many values would be clamped: is this the range that the code book gives?")
-        if unread[place]:
+        advice += _relying(column, int(row.sum()), int(unread[place] + row[-1]), of_range=True)
+        if unread[place] and not column.complete:
             advice.append("values that are not numbers are left out of the statistics")
         yield RangeCheck(
             name=column.name,

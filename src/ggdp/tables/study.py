@@ -32,6 +32,8 @@ _PATHS = ("source", "ledger", "output")
 
 def _names(names: Sequence[str]) -> tuple[str, ...]:
     """Return names of tables, which are those of files."""
+    if isinstance(names, str):
+        raise ArgumentTypeError("names", names, "must be a list of names, one for each table")
     for place, name in enumerate(names):
         if not is_table_name(name):
             said = "must be the name of a file without its ending: letters, digits, spaces, _ . - + ( )"
@@ -116,7 +118,7 @@ class Study:
     @classmethod
     def like(cls, path: str | os.PathLike[str]) -> Study:
         """Return the study of a TOML file, or that of a manifest: its request and the names of its tables."""
-        name = os.fspath(path)
+        name = str(path)
         if name.lower().endswith(".toml"):
             return cls.read(path)
         manifest = read_json(path, argument="path", instead="name a manifest of ggdp, or a study, which ends in .toml")

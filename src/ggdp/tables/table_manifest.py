@@ -105,8 +105,21 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
             f"about {max(count.noisy, 0):,} (95 % interval: {count.lower:,} to {count.upper:,}); it has noise of its "
             "own, and is part of the guarantee."
         )
+    for part in plan.parts if plan.statistics is None else ():
+        shared = [request.by[table] for table, is_whole in zip(part.tables, part.complete, strict=True) if is_whole]
+        if len(shared) > 1:
+            raw = "raw noisy counts" if "noisy_count" in request.count_columns else "counts"
+            total = "which has noise as well"
+            if request.neighbours == "replace-one":
+                total = f"the number of {request.unit_name or 'rows'} without noise"
+            names = listed([" x ".join(names) or "all rows" for names in shared])
+            said.append(f"The {raw} of {names} add up to the same total, {total}: their noise is drawn together.")
     columns = [column for domain in request.domains for column in domain]
-    if any(column.other is None or column.missing is None for column in columns):
+    of_units = f"All {'rows' if request.unit is None and not request.unit_name else units_noun(request)} are stated to"
+    for column in dict.fromkeys(column for column in columns if column.complete):
+        level = f"a row without one is counted in {str(column.labels[0])!r}"
+        said.append(f"{of_units} have a declared value of {column.name!r}; {level}.")
+    if any(column.other_code is None or column.missing_code is None for column in columns):
         said.append("Rows whose values fit no cell are not counted.")
     if any(domain.impossible for domain in request.domains):
         said.append("Cells that cannot occur are left out; they were declared beforehand.")
@@ -115,10 +128,12 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
     if plan.statistics is not None:
         ranges = {one.column: request.values_in(one.column) for one in request.each_statistic}
         shown = "; ".join(f"{column!r}: {values}" for column, values in ranges.items())
-        said.append(
-            f"For statistics, values are clamped and rounded to public ranges and steps ({shown}), and what is not a "
-            "number is left out."
-        )
+        partial = [name for name in ranges if not request.domain[name].complete]
+        of = "" if len(partial) == len(ranges) else f" in {' and '.join(map(repr, partial))}"
+        out = f", and what is not a number{of} is left out" if partial else ""
+        said.append(f"For statistics, values are clamped and rounded to public ranges and steps ({shown}){out}.")
+        for name in (name for name in ranges if name not in partial):
+            said.append(f"{of_units} have a number in {name!r}; a row without one has the middle of its range.")
         rules: dict[str | None, list[str]] = {}
         for statistic in request.each_statistic if request.unit is not None else ():
             rules.setdefault(measure_of(request, statistic).rule, []).extend(statistic.names)
@@ -159,6 +174,7 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
         protected=protected_unit(request),
         first=" ".join(said),
         true="the counts without noise",
+        tables=tuple(" x ".join(names) or "all rows" for names in request.by) if len(plan.parts) > 1 else (),
         complete=whole,
         noise=" ".join(noise),
     )
@@ -260,6 +276,11 @@ def _total(request: TableRequest) -> str:
     if not request.percent_of:
         return "the sum of all counts of the table" if request.total is None else f"the public total, {request.total:,}"
     return f"the sum of the counts with the same {' and '.join(request.percent_of)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in a sentence: a, b and c."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def number_of(number: int, noun: str) -> str:

@@ -1,7 +1,20 @@
-"""The noise of a table: a certified scale on the integers, of the requested order or the best one.
+"""The noise of tables: a certified scale on the integers, of the requested order or the best one.
 
 Among orders, pure Laplace noise is taken where its standard deviation is within 1 % of the best: what it promises is
 more. All of it is a function of the request, so it costs no privacy.
+
+Several tables of the same people may need less with noise of a norm (`ggdp.proofs.minkowski`), which is pure. Its error
+grows with all cells of the tables that share it. So tables of like size share it, and epsilon is split between sets:
+
+=======  ===============================================================================================================
+s(A)     the largest standard deviation of a cell of the tables A at all of epsilon, if they share noise of a norm; of a
+         single table with Laplace noise, which is the same noise under add-remove neighbours
+share    of epsilon for a set A: s(A) / sum of all s, rounded down; then a cell of each set is off by about that sum
+=======  ===============================================================================================================
+
+The sets are those with the least sum of s, among runs of the tables in the order of their sizes. They are taken where
+the largest standard deviation is then below 99 % of that of independent noise, which is the same in every table: so no
+table is worse. A goal with a delta may be kept by this pure noise, where it is better.
 
 A dry run and the release that follows it need the same calibration, and finding it can take seconds. So its certificate
 is kept in the user's cache directory. It depends on the request alone: no data, and nothing computed from data, is in
@@ -19,35 +32,49 @@ import hashlib
 import json
 import os
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import flint
 
 from ggdp._files import cache_directory, read_json, write_together
+from ggdp._rounding import rounded_up
 from ggdp.calibration import Calibration, calibrate
 from ggdp.calibration.calibration import calibration_from
 from ggdp.errors import GgdpError, SearchError
-from ggdp.mechanisms import Mechanism
+from ggdp.mechanisms import Mechanism, MinkowskiMechanism
+from ggdp.noise import IntegerGeneralizedGaussian
+from ggdp.noise.minkowski_noise import spreads
 from ggdp.planning import plan
 from ggdp.planning.best_order import estimated_best
 from ggdp.privacy import Guarantee, PureDP, Sensitivity
 from ggdp.proofs.certificate import Certificate
 from ggdp.proofs.worst_case import Question
+from ggdp.releases.error_law import ErrorLaw, VectorErrorLaw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
+
+    from ggdp.tables.request import TableRequest
+    from ggdp.tables.statistics.statistics_plan import StatisticsPlan
 
 
 LAPLACE = 1.0
+# From the strongest on.
+NOTIONS = ("pure", "probabilistic", "approximate")
 # What pure DP may cost in error before approximate DP is taken.
 WORTH = 1.01
 # Noise so wide hardly feels that it is on the integers: the order is found on the reals, which is faster.
 WIDE = 2.0
 # Noise so wide has the same standard deviation on the reals and on the integers, and an estimate is as exact as this.
 VERY_WIDE, INEXACT = 100.0, 1e-3
+# A set of tables whose noise is so many times that of the best sets of its tables is not made larger.
+_HOPELESS = 2.0
+# Larger tables would gain nothing by noise that is shared, and noise of a larger scale would not fit in 64 bits.
+_MOST_CELLS, _WIDEST = 1000, 2.0**40
 
 SWITCH = "GGDP_CACHE"
 # Counts up with every change of what a certificate holds or how a calibration is searched.
@@ -57,6 +84,160 @@ LARGEST = 1 << 20
 
 # Where a plan takes its noise from: for a goal, a sensitivity, and an order, or None for the best one.
 NoiseFor: TypeAlias = "Callable[[Guarantee, Sensitivity, float | None], Mechanism]"
+
+
+class NoisePart(NamedTuple):
+    """The noise of some of the tables of a request, in the order of `tables`."""
+
+    tables: tuple[int, ...]
+    mechanism: Mechanism | MinkowskiMechanism
+
+    @property
+    def laws(self) -> tuple[ErrorLaw | VectorErrorLaw, ...]:
+        """The law of the noise of a cell, for each table."""
+        law = self.mechanism.law
+        return law.of_groups if isinstance(law, VectorErrorLaw) else (law,) * len(self.tables)
+
+    @property
+    def complete(self) -> tuple[bool, ...]:
+        """Whether the noise of a table adds up to a total that all such tables share, for each table."""
+        law = self.mechanism.law
+        found = law.norm.complete if isinstance(law, VectorErrorLaw) else None
+        return found or (False,) * len(self.tables)
+
+
+class TableNoise(NamedTuple):
+    """The noise of all tables of a request, in parts, and the largest standard deviations of what was compared."""
+
+    parts: tuple[NoisePart, ...]
+    compared: tuple[tuple[str, float], ...] = ()
+
+
+# Where a plan takes the noise of its tables from, for a goal of all of them.
+PartsFor: TypeAlias = "Callable[[TableRequest, Guarantee, StatisticsPlan | None], TableNoise]"
+
+
+def joint(guarantees: Iterable[Guarantee]) -> Guarantee:
+    """Return the guarantee of independent noises together: the sums of epsilons and deltas, of the weakest notion.
+
+    Claim: the loss of independent noises is the sum of their losses, so that it is beyond the sum of the epsilons only
+    where one is beyond its own; and approximate DP composes by sums. Rounding: up.
+    """
+    found = list(guarantees)
+    weakest = max(found, key=lambda one: NOTIONS.index(one.notion))
+    total = rounded_up(sum(Fraction(one.epsilon) for one in found), of="epsilon")
+    if isinstance(weakest, PureDP):
+        return replace(weakest, epsilon=total)
+    return replace(weakest, epsilon=total, delta=rounded_up(sum(Fraction(one.delta) for one in found), of="delta"))
+
+
+def has_choice(request: TableRequest) -> bool:
+    """Return whether the noise of the tables may be that of a norm: several declared tables of counts, of any order."""
+    is_plain = not request.statistics and request.percent_of is None and request.order == "auto"
+    return is_plain and request.regime == "declared" and len(request.by) > 1
+
+
+def groups_of(request: TableRequest, tables: Sequence[int]) -> Sensitivity:
+    """Return how far one unit can change the counts of some tables, a group each; it may be in no cell of a group.
+
+    Where each unit is in one cell of every one of several tables that are complete, it is not.
+    """
+    sizes, most = (tuple(one[table] for table in tables) for one in (request.sizes, request.most_cells))
+    # Of a table of one cell under replace-one nothing would be hidden.
+    least = 1 if request.neighbours == "add-remove" else 2
+    complete = [max(most) == 1 and request.complete[table] and (request.sizes[table] or 0) >= least for table in tables]
+    limits: dict[str, Any] = {"max_cells": max(most), "d": request.most_in_a_cell, "neighbours": request.neighbours}
+    return Sensitivity.groups([size or 0 for size in sizes], complete=complete, **limits)
+
+
+def cells_of(request: TableRequest, tables: Sequence[int]) -> Sensitivity:
+    """Return how far one unit can change the counts of some tables, for noise that is independent in every cell."""
+    moving = sum(request.changing[table] for table in tables)
+    return Sensitivity.cells(moving, request.most_in_a_cell, neighbours=request.neighbours)
+
+
+def table_parts(request: TableRequest, goal: Guarantee, _: object = None) -> TableNoise:
+    """Return the noise of several tables with the least error: independent, or of norms of sets of like size."""
+    every = tuple(range(len(request.by)))
+    independent = table_mechanism(goal, request.sensitivity, None)
+    if independent.scale > _WIDEST:
+        return TableNoise((NoisePart(every, independent),))
+    # On the integers s is not quite in proportion to 1/epsilon: between one set and one for each table.
+    tried = [_split(request, goal.epsilon, _sets(request, goal.epsilon / most)) for most in (1, len(every))]
+    worst, shares = min(tried)
+    if WORTH * worst > independent.std:
+        return TableNoise((NoisePart(every, independent),))
+    made = [NoisePart(tables, _mechanism_of_set(request, tables, PureDP(share))) for tables, share in shares]
+    kinds = dict.fromkeys(part.mechanism.record.name for part in made)
+    compared = ((" and ".join(kinds), worst), (f"independent {independent.record.name}", independent.std))
+    return TableNoise(tuple(made), compared)
+
+
+def _split(
+    request: TableRequest, epsilon: float, sets: list[tuple[tuple[int, ...], float]]
+) -> tuple[float, list[tuple[tuple[int, ...], float]]]:
+    """Return the largest standard deviation of a cell, and the epsilon of each set, in proportion to its deviation."""
+    total = sum(Fraction(error) for _, error in sets)
+    shares = [(of, -rounded_up(-Fraction(epsilon) * Fraction(error) / total, of="epsilon")) for of, error in sets]
+    return max(_deviation(request, of, share) for of, share in shares), shares
+
+
+def _is_independent(request: TableRequest, tables: tuple[int, ...]) -> bool:
+    """Return whether a set of tables is a single one that has Laplace noise, which is as good."""
+    is_large = (request.sizes[tables[0]] or 0) > _MOST_CELLS
+    return len(tables) == 1 and (is_large or request.neighbours == "add-remove")
+
+
+def _mechanism_of_set(
+    request: TableRequest, tables: tuple[int, ...], goal: Guarantee
+) -> Mechanism | MinkowskiMechanism:
+    if _is_independent(request, tables):
+        return table_mechanism(goal, cells_of(request, tables), LAPLACE)
+    return MinkowskiMechanism(goal, groups_of(request, tables))
+
+
+@lru_cache(maxsize=1024)
+def _largest_spread(groups: tuple[int, ...], kind: str, scale: float) -> float:
+    return max(spreads(groups, kind, scale))
+
+
+def _deviation(request: TableRequest, tables: tuple[int, ...], epsilon: float) -> float:
+    """Return the largest standard deviation of a cell of a set of tables, about."""
+    if _is_independent(request, tables):
+        scale = request.changing[tables[0]] * request.most_in_a_cell / epsilon
+        return IntegerGeneralizedGaussian(order=LAPLACE, scale=scale).std
+    found = groups_of(request, tables)
+    complete = found.complete or (False,) * len(tables)
+    free = sorted(size - is_whole for size, is_whole in zip(found.group_cells or (), complete, strict=True))
+    kind = "added" if request.neighbours == "add-remove" else "replaced"
+    return _largest_spread(tuple(free), kind, found.largest_group / epsilon)
+
+
+def _sets(request: TableRequest, epsilon: float) -> list[tuple[tuple[int, ...], float]]:
+    """Return the sets of tables that share noise, and the largest standard deviation of each at all of epsilon."""
+    # Tables alike are in one set: classes of them, in the order of their sizes. A large one is a set of its own.
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for table, (cells, most) in enumerate(zip(request.sizes, request.most_cells, strict=True)):
+        size = cells or 0
+        alone = table if size > _MOST_CELLS else -1
+        alike.setdefault((size - request.complete[table], most, alone), []).append(table)
+    classes = [alike[key] for key in sorted(alike)]
+    # Of the first classes: the least sum, and the sets that have it, with the deviation of each.
+    best: list[tuple[float, tuple[tuple[tuple[int, ...], float], ...]]] = [(0.0, ())]
+    for end in range(1, len(classes) + 1):
+        found = []
+        for start in range(end - 1, -1, -1):
+            tables = tuple(sorted(table for one in classes[start:end] for table in one))
+            if len(tables) > 1 and max(request.sizes[table] or 0 for table in tables) > _MOST_CELLS:
+                break
+            error = _deviation(request, tables, epsilon)
+            before, sets = best[start]
+            found.append((before + error, (*sets, (tables, error))))
+            if error > _HOPELESS * min(found)[0]:
+                # Larger sets of these are larger still.
+                break
+        best.append(min(found))
+    return sorted(best[-1][1])
 
 
 def table_mechanism(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Mechanism:

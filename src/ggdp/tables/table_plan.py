@@ -18,6 +18,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from attrs import evolve
+
 from ggdp import _validate
 from ggdp._files import read_json
 from ggdp._records import options, takes, takes_data
@@ -30,6 +32,7 @@ from ggdp.privacy import ApproxDP, Guarantee, PureDP
 from ggdp.privacy.guarantees import as_goal
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.releases.adjustments import Adjustment
+from ggdp.releases.error_law import ErrorLaw, JointLaw, VectorErrorLaw
 from ggdp.releases.mechanism_record import LEVEL, NoiseRecord, Threshold, apply_threshold
 from ggdp.releases.release import Described, statement_of
 from ggdp.signatures import signing_key
@@ -37,11 +40,26 @@ from ggdp.tables import output_files, thresholds
 from ggdp.tables.noisy_counts import release_counts, require_size
 from ggdp.tables.request import AUTO, PlanArguments, ReleaseArguments, TableRequest, TextOptions
 from ggdp.tables.statistics.margins import SIZES, count_half_width, describe_split, half_width_rows, half_widths
-from ggdp.tables.statistics.statistics_plan import StatisticsPlan, plan_statistics, statistics_mechanism
-from ggdp.tables.table_manifest import covered, number_of, protected_unit, table_properties, wording_of
-from ggdp.tables.table_noise import LAPLACE, NoiseFor, table_mechanism
+from ggdp.tables.statistics.statistics_plan import (
+    StatisticsPlan,
+    in_blocks,
+    plan_statistics,
+    statistics_mechanism,
+    statistics_parts,
+)
+from ggdp.tables.table_manifest import covered, listed, number_of, protected_unit, table_properties, wording_of
+from ggdp.tables.table_noise import (
+    LAPLACE,
+    NoiseFor,
+    NoisePart,
+    PartsFor,
+    has_choice,
+    joint,
+    table_mechanism,
+    table_parts,
+)
 from ggdp.tables.table_release import ArrowViews, TableRelease, html_row
-from ggdp.tables.units_over_limit import CutPlan, joint, plan_cut, rest_of_goal
+from ggdp.tables.units_over_limit import CutPlan, plan_cut, rest_of_goal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +85,7 @@ _REGIMES = {
 
 def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
     """Return what a plan says, a name and a text in each row."""
-    request, mechanism, guarantee, threshold = plan.request, plan.mechanism, plan.guarantee, plan.threshold
+    request, guarantee, threshold = plan.request, plan.guarantee, plan.threshold
     tables = []
     for table, (names, size, most) in enumerate(zip(request.by, request.sizes, request.most_cells, strict=True)):
         said = f"{' x '.join(names) or 'all rows'}, {'open' if size is None else number_of(size, 'cell')}"
@@ -78,17 +96,21 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
         tables.append(("table", said if covers is None else f"{said}; intervals cover: {covers}"))
     unknown = "unknown: undeclared levels are chosen privately"
     delta = f" and delta = {rounded_up_text(guarantee.delta)}" if guarantee.delta else ""
+    noises = {table: part.mechanism for part in plan.parts for table in part.tables}
+    each = plan.half_widths if plan.statistics is None else [plan.half_width] * len(noises)
+    half_widths = {table: f"{half:,}" for table, half in enumerate(each)}
     rows = [
         *tables,
         ("cells", unknown if request.cells is None else f"{request.cells:,}"),
         ("regime", _REGIMES[request.regime]),
         *((("rows", f"only those with {request.where}"),) if request.where is not None else ()),
         ("unit", protected_unit(request)),
-        ("order", rounded_text(mechanism.order, 6)),
-        ("scale", rounded_text(mechanism.scale, 6)),
-        ("plus-minus", f"{plan.half_width:,} at 95 %, around each noisy count"),
+        *([("noise", said)] if (said := _comparison(plan)) else ()),
+        ("order", _for_tables(plan, {table: rounded_text(one.law.order, 6) for table, one in noises.items()})),
+        ("scale", _for_tables(plan, {table: rounded_text(one.scale, 6) for table, one in noises.items()})),
+        ("plus-minus", f"{_for_tables(plan, half_widths)} at 95 %, around each noisy count"),
         *(half_width_rows(plan) if plan.statistics is not None else ()),
-        ("sensitivity", str(mechanism.sensitivity)),
+        ("sensitivity", _for_tables(plan, {table: str(one.sensitivity) for table, one in noises.items()})),
         ("guarantee", str(guarantee)),
         ("cost", f"epsilon = {rounded_up_text(guarantee.epsilon)}{delta} per run"),
     ]
@@ -103,6 +125,25 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
     return rows + [("would write", str(file)) for file in plan.files]
 
 
+def _comparison(plan: TablePlan) -> str:
+    """Return why noise of a norm was chosen, if it was."""
+    if not plan.compared:
+        return ""
+    (name, error), (other, worse) = plan.compared
+    errors = f"{rounded_text(error, 3)}, with {other} noise {rounded_text(worse, 3)}"
+    pure = ", and needs no delta" if plan.request.goal.delta > plan.guarantee.delta == 0.0 else ""
+    what = "a cell" if plan.statistics is None else "the numerator of a mean, in ranges,"
+    return f"{name}: {what} has a standard deviation of at most {errors}{pure}"
+
+
+def _for_tables(plan: TablePlan, said: Mapping[int, str]) -> str:
+    """Return what is said of each table: once if it is the same of all."""
+    alike: dict[str, list[str]] = {}
+    for table, text in sorted(said.items()):
+        alike.setdefault(text, []).append(" x ".join(plan.request.by[table]) or "all rows")
+    return next(iter(alike)) if len(alike) == 1 else "; ".join(f"{one} for {listed(of)}" for one, of in alike.items())
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class TablePlan:
     """How a request will be answered, and its cost. Made by `ggdp.plan_table`, which reads no data.
@@ -111,12 +152,15 @@ class TablePlan:
     ----------
     request : TableRequest
         What is requested.
-    mechanism : Mechanism
-        The noise.
+    parts : tuple of NoisePart
+        The noise: one mechanism for all tables, or of each which tables its noise is for. Together they have all.
     threshold : Threshold, optional
         The least noisy count that is shown, of sparse and open tables; None if all are.
     guarantee : PureDP, ProbabilisticDP or ApproxDP
         Guarantee of the release, which is also the cost of each run.
+    compared : tuple of (str, float)
+        Where noise of a norm was chosen for several tables: its name and the largest standard deviation of a cell, then
+        those of independent noise.
     cut : CutPlan, optional
         How the units that are in more cells than they are counted in are counted; None if they are not.
     statistics : StatisticsPlan, optional
@@ -130,9 +174,10 @@ class TablePlan:
     """
 
     request: TableRequest
-    mechanism: Mechanism
+    parts: tuple[NoisePart, ...]
     threshold: Threshold | None
     guarantee: Guarantee
+    compared: tuple[tuple[str, float], ...] = ()
     cut: CutPlan | None = None
     statistics: StatisticsPlan | None = None
     engine: Literal["duckdb", "spark"] | None = None
@@ -141,10 +186,46 @@ class TablePlan:
     names: tuple[str, ...] | None = None
     wide: Path | None = None
 
+    @property
+    def raw_guarantee(self) -> Guarantee:
+        """The guarantee of counts before their adjustments, and of the units cut."""
+        cut = () if self.cut is None else (self.cut.mechanism.guarantee,)
+        return joint([*(part.mechanism.guarantee for part in self.parts), *cut])
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The noise; that of the first part where tables have noise of their own (`parts`)."""
+        return self.parts[0].mechanism
+
+    def mechanism_of(self, table: int) -> Mechanism:
+        """Return the noise of a table."""
+        return next(part.mechanism for part in self.parts if table in part.tables)
+
+    @cached_property
+    def laws(self) -> tuple[ErrorLaw | VectorErrorLaw, ...]:
+        """The law of the noise of a cell, for each table."""
+        found = {table: law for part in self.parts for table, law in zip(part.tables, part.laws, strict=True)}
+        laws = [found[table] for table in range(len(self.request.by))]
+        return tuple(laws if self.threshold is None else [evolve(law, clamp=None) for law in laws])
+
     @cached_property
     def described_mechanism(self) -> NoiseRecord:
         """The mechanism as a release describes it: for the goal of the request, with the threshold."""
-        described = replace(self.mechanism.record, goal=self.request.goal, losses=self.losses)
+        described, split = self.mechanism.record, self.statistics
+        sizes = [size for size in self.request.sizes if size is not None]
+        law = described.law
+        if split is not None and split.blocks:
+            # A row for each sum of a table, group after group.
+            groups = [part.mechanism.law.of_groups for part in self.parts]
+            runs = (zip(*pair, strict=True) for pair in zip(split.tables, groups, strict=True))
+            rows = zip(sizes, runs, strict=True)
+            law = JointLaw(tuple((group.sums * size, one) for size, table in rows for group, one in table))
+        elif len(self.parts) > 1:
+            law = JointLaw(tuple(zip(sizes, self.laws, strict=True)))
+        if len(self.parts) > 1:
+            records = [(part.tables, part.mechanism.record) for part in self.parts]
+            described = NoiseRecord.joint(records, self.request.goal, str(self.request.sensitivity), law)
+        described = replace(described, goal=self.request.goal, losses=self.losses, law=law)
         return described if self.threshold is None else apply_threshold(described, self.threshold)
 
     @cached_property
@@ -177,7 +258,7 @@ class TablePlan:
         (1 - delta) delta' + delta. That is a loss which is infinite with the probability delta, beside those of the
         noise.
         """
-        found = self.mechanism.losses
+        found = tuple(counted for part in self.parts for counted in part.mechanism.losses)
         if self.cut is not None:
             found += self.cut.mechanism.losses
         if self.statistics is not None:
@@ -200,7 +281,12 @@ class TablePlan:
         """Half-width of the 95 % interval of a count."""
         if self.statistics is not None:
             return count_half_width(self)
-        return int(self.mechanism.law.half_width(LEVEL))
+        return max(self.half_widths)
+
+    @cached_property
+    def half_widths(self) -> tuple[int, ...]:
+        """Half-width of the 95 % interval of a count, for each table of counts."""
+        return tuple(int(law.half_width(LEVEL)) for law in self.laws)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -304,9 +390,8 @@ class TablePlan:
             "regime": request.regime,
             "cells": request.cells,
             "tables": [{"by": list(names), **table_properties(request, k)} for k, names in enumerate(request.by)],
-            "order": self.mechanism.order,
-            "scale": self.mechanism.scale,
-            "std": self.mechanism.std,
+            **self._noise_values(),
+            **({"compared": [{"name": name, "std": std} for name, std in self.compared]} if self.compared else {}),
             "plus_minus": self.half_width,
             "level": LEVEL,
             "threshold": None if self.threshold is None else self.threshold.to_dict(),
@@ -316,13 +401,23 @@ class TablePlan:
             "statistics": None
             if self.statistics is None
             else {**describe_split(self.statistics), "plus_minus": half_widths(self), "units_of_a_cell": list(SIZES)},
-            "sensitivity": str(self.mechanism.sensitivity),
+            "sensitivity": self.described_mechanism.sensitivity,
             "warnings": self.warnings,
             "files": [str(file) for file in self.files],
             **({} if self.engine is None else {"engine": self.engine}),
             # What JSON cannot tell: which texts are dates.
             **({"dates": dates} if (dates := request.dates) else {}),
         }
+
+    def _noise_values(self) -> dict[str, Any]:
+        """Return order, scale and standard deviation of the noise, and where these differ those of each table."""
+        noises = [part.mechanism for part in self.parts]
+        found = [{"order": one.law.order, "scale": one.scale, "std": one.std} for one in noises]
+        if len(found) == 1:
+            return found[0]
+        largest = {"order": None, "scale": None, "std": max(one["std"] for one in found)}
+        tables = ([table + 1 for table in part.tables] for part in self.parts)
+        return {**largest, "parts": [{"tables": of, **one} for of, one in zip(tables, found, strict=True)]}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> TablePlan:
@@ -448,6 +543,7 @@ class PublishedFiles(ArrowViews):
 def plan_request(
     request: TableRequest,
     noise_for: NoiseFor | None = None,
+    parts_for: PartsFor | None = None,
     *,
     engine: Literal["duckdb", "spark"] | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -455,7 +551,7 @@ def plan_request(
     names: tuple[str, ...] | None = None,
     wide: str | os.PathLike[str] | None = None,
 ) -> TablePlan:
-    """Return how a request will be answered; `noise_for` takes noise from published certificates, not by a search."""
+    """Return how a request will be answered; others take noise from published certificates, not by a search."""
     tables = len(request.by)
     if out is not None:
         output_files.targets(out, tables, names)
@@ -487,12 +583,22 @@ def plan_request(
         share = thresholds.noise_share(goal.delta, neighbours=request.neighbours, **cells)
         goal = ApproxDP(goal.epsilon, share)
     sensitivity = request.sensitivity if split is None else split.sensitivity
-    noise = noise_for(goal, sensitivity, None if request.order == AUTO else request.order)
+    blocks = None if split is None else in_blocks(request, split)
+    if blocks is not None:
+        parts, compared = (parts_for or statistics_parts)(request, goal, split)
+        split = split if parts[0].mechanism.record.certificate.law.norm is None else blocks
+    elif has_choice(request):
+        parts, compared = (parts_for or table_parts)(request, goal, None)
+    else:
+        noise = noise_for(goal, sensitivity, None if request.order == AUTO else request.order)
+        parts, compared = (NoisePart(tuple(range(tables)), noise),), ()
+    noise, cut = parts[0].mechanism, plan_cut(request, noise_for)
     # In steps of the noise, of which a unit adds so many to a count.
-    order, scale, cut = noise.law.order, noise.law.scale, plan_cut(request, noise_for)
+    order, scale = noise.law.order, noise.law.scale
     unit = 1 if split is None else split.count_size
     most = request.most_in_a_cell * unit
-    threshold, guarantee = None, noise.guarantee if split is None else split.joint(noise.guarantee)
+    threshold, guarantee = None, joint(part.mechanism.guarantee for part in parts)
+    guarantee = guarantee if split is None else split.joint(guarantee)
     if m:
         share = thresholds.threshold_share(request.goal.delta, guarantee, **cells)
         tau = -(-thresholds.key_threshold(order, scale, delta=share, cells_of_a_unit=m, most_in_a_cell=most) // unit)
@@ -504,13 +610,14 @@ def plan_request(
         assert request.cells is not None
         tau = thresholds.sparse_threshold(order, scale, cells=request.cells, false_cells=request.false_cells)
         threshold = Threshold(value=-(-tau // unit), cells=request.cells, false_cells=request.false_cells)
-    guarantee = joint(guarantee, cut)
+    guarantee = guarantee if cut is None else joint([guarantee, cut.mechanism.guarantee])
     # The guarantee of keys that are chosen is approximate already.
     if request.nonnegative or request.total is not None or request.false_cells is not None:
         guarantee = guarantee.after_postprocessing()
     return TablePlan(
         request=request,
-        mechanism=noise,
+        parts=parts,
+        compared=compared,
         threshold=threshold,
         guarantee=guarantee,
         cut=cut,
@@ -595,8 +702,9 @@ def release_table(
     Parameters
     ----------
     data : path or frame
-        A CSV, Parquet or JSON-lines file, or a pattern of several (``data/*.parquet``); or a frame: pandas, polars
-        (eager or lazy), pyarrow, a DuckDB relation, an ibis table or a PySpark data frame, counted on its own engine.
+        A file (CSV, JSON lines, Parquet, Arrow, Excel, Stata, SPSS or SAS), or a pattern of several (``data/*.csv``);
+        or a frame: pandas, polars (eager or lazy), pyarrow, a DuckDB relation, an ibis table or a PySpark data frame,
+        counted on its own engine.
     {arguments}
 
     Returns

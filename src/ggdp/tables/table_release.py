@@ -44,7 +44,8 @@ from numpy.typing import NDArray
 
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms.certified_noise import add_saturating
-from ggdp.releases.comparisons import Estimate, share_ends, sum_half_width
+from ggdp.releases.comparisons import Estimate, Part, share_ends, sum_half_width
+from ggdp.releases.error_law import ErrorLaw, VectorErrorLaw
 from ggdp.releases.mechanism_record import LEVEL, thresholded_intervals
 from ggdp.releases.release import needed
 from ggdp.signatures import signature_file, signing_key
@@ -75,7 +76,7 @@ def table_intervals(
     """Return the ends of the 95 % intervals of one table, from its raw noisy counts."""
     # Where the units cut are counted, part of what an interval may miss is for their noise.
     is_cut = plan.cut is not None and table in plan.cut.tables
-    law, level = plan.described_mechanism.law, CELL_LEVEL if is_cut else LEVEL
+    law, level = plan.laws[table], CELL_LEVEL if is_cut else LEVEL
     if plan.threshold is None or plan.request.regimes[table] == "declared":
         lower, upper = law.intervals(noisy, level)
     else:
@@ -137,8 +138,9 @@ class Table(ArrowViews):
         Which of the columns of counts are written: not `noisy_count` where it is `count`.
     digits : int, optional
         Decimal digits that statistics were rounded to, if that was requested.
-    noise : tuple of (float, float), optional
-        Order and scale of the noise of each count; None where cells are left out, or statistics were released.
+    noise : tuple of (float, float) or VectorErrorLaw, optional
+        Order and scale of the noise of each count, or its law where it is not independent in every cell; None where
+        cells are left out, or statistics were released.
     total : int, optional
         The public total of the counts.
     """
@@ -153,7 +155,7 @@ class Table(ArrowViews):
     statistics: tuple[PublishedStatistic, ...] = ()
     written: tuple[str, ...] = COUNTS
     digits: int | None = None
-    noise: tuple[float, float] | None = None
+    noise: tuple[float, float] | VectorErrorLaw | None = None
     total: int | None = None
 
     @property
@@ -245,39 +247,39 @@ class Table(ArrowViews):
     def difference(self, cell: Mapping[str, object], base: Mapping[str, object], *, level: float = LEVEL) -> Estimate:
         """Return the count of a cell minus that of another, with an interval; they may overlap, else as `ratio`."""
         one, other = self._sums(cell, base)
-        value, noisy = 0, np.zeros(len(self), dtype=bool)
+        value, weights = 0, np.zeros(len(self), dtype=np.int64)
         for sign, where in ((1, one), (-1, other)):
             if self.total is not None and np.all(where):
                 # It has no noise.
                 value += sign * self.total
             else:
-                value, noisy = value + sign * sum(self.noisy_count[where].tolist()), noisy ^ where
-        half = sum_half_width(((*self._law, int(noisy.sum())),), level)
+                value, weights = value + sign * sum(self.noisy_count[where].tolist()), weights + sign * where
+        half = sum_half_width((self.noise_of(int((weights > 0).sum()), int((weights < 0).sum())),), level)
         return Estimate(value, value - half, value + half, level)
 
-    @property
-    def _law(self) -> tuple[float, float]:
+    def noise_of(self, plus: int, minus: int = 0) -> Part:
+        """Return the noise of a sum of so many counts less so many others."""
         if self.noise is None:
             expected = "does not show every cell, or has statistics: only counts of declared levels are compared"
             raise ArgumentError("table", " x ".join(self.by) or "all rows", expected)
-        return self.noise
+        return (*self.noise, plus + minus) if isinstance(self.noise, tuple) else (self.noise, plus, minus)
 
     def _parts(
         self, x: Floats, y: Floats, first: int, second: int, level: float, *, is_all: bool, values: Floats | None = None
     ) -> Floats:
         """Return shares of sums x, of so many cells, in x + y, with the ends of their intervals; NaN if unknown."""
-        law, total = self._law, x + y
+        total = x + y
         if self.total is not None and is_all:
             if second < first:
                 # The rest says more, since it has the noise of fewer cells.
                 first, x = second, self.total - y
-            total, half = np.full(x.shape, float(self.total)), sum_half_width(((*law, first),), level)
+            total, half = np.full(x.shape, float(self.total)), sum_half_width((self.noise_of(first),), level)
             divisor = np.maximum(total, 1.0)
             lower, upper = ((x + sign * half) / divisor * (1.0 + sign * 2.0**-50) for sign in (-1.0, 1.0))
         elif second == 0:
             lower, upper = np.ones(x.shape), np.ones(x.shape)
         else:
-            lower, upper = share_ends(x, y, (*law, first), (*law, second), level)
+            lower, upper = share_ends(x, y, self.noise_of(first), self.noise_of(second), level)
         known = total > 0.0
         value = np.clip((x if values is None else values) / np.where(known, total, 1.0), 0.0, 1.0)
         lower = np.where(known, np.clip(lower, 0.0, value), 0.0)
@@ -286,7 +288,7 @@ class Table(ArrowViews):
 
     def _sums(self, *cells: Mapping[str, object]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the rows that two cells are the sums of."""
-        self._law  # noqa: B018 - raises where cells are left out
+        self.noise_of(1)  # raises where cells are left out
         found = []
         for argument, cell in zip(("cell", "base"), cells, strict=True):
             where = np.ones(len(self), dtype=bool)
@@ -560,6 +562,11 @@ class TableRelease(ArrowViews):
         return self.tables[0]
 
 
+def noise_of_cells(law: ErrorLaw | VectorErrorLaw) -> tuple[float, float] | VectorErrorLaw:
+    """Return what a table keeps of the law of its noise, for comparisons."""
+    return law if isinstance(law, VectorErrorLaw) else (law.order, law.scale)
+
+
 def tables_of(release: Release, plan: TablePlan, keys: list[pa.Table], cut: Sequence[CutCount]) -> tuple[Table, ...]:
     """Return the tables of a release of all their counts, one after another, given the keys of each."""
     request, tables, start = plan.request, [], 0
@@ -567,7 +574,7 @@ def tables_of(release: Release, plan: TablePlan, keys: list[pa.Table], cut: Sequ
         part = slice(start, start + key.num_rows)
         start = part.stop
         lower, upper = table_intervals(plan, number, release.noisy[part], cut)
-        law = plan.mechanism.law
+        law = plan.laws[number]
         table = Table(
             domain=domain,
             keys=key,
@@ -578,7 +585,7 @@ def tables_of(release: Release, plan: TablePlan, keys: list[pa.Table], cut: Sequ
             covers=covered(request, number),
             written=request.count_columns,
             digits=request.digits,
-            noise=(law.order, law.scale) if request.regimes[number] == "declared" else None,
+            noise=noise_of_cells(law) if request.regimes[number] == "declared" else None,
             total=request.total,
         )
         tables.append(table if request.percent_of is None else table.shares(request.percent_of))

@@ -107,14 +107,6 @@ def rest_of_goal(request: TableRequest) -> Guarantee:
     return replace(request.goal, epsilon=left)
 
 
-def joint(cells: Guarantee, cut: CutPlan | None) -> Guarantee:
-    """Return the guarantee of the cells and the units cut together. Rounding: epsilon up."""
-    if cut is None:
-        return cells
-    total = rounded_up(Fraction(cells.epsilon) + Fraction(cut.mechanism.guarantee.epsilon), of="epsilon")
-    return replace(cells, epsilon=total)
-
-
 def _epsilon(request: TableRequest) -> float:
     assert request.count_cut is not None
     return request.goal.epsilon * request.count_cut

@@ -3,7 +3,7 @@
 import pytest
 from tests.sources.measured import assert_measured
 from tests.sources.spark import cluster as spark_cluster
-from tests.sources.test_values import BY, TABLE, by_level, cell_of, query_of
+from tests.sources.test_values import BY, TABLE, by_level, cell_of, complete, query_of
 from tests.sources.zoo import FILES
 
 
@@ -39,3 +39,14 @@ def test_spark_has_the_steps_of_the_ranges_of_cells(tmp_path, rule):
     path = FILES["parquet"](table, tmp_path)
     query = by_level(query_of(["double", "text"], rule=rule, max_cells=2 if rule else 1, ranges=1), by=BY)
     assert_measured(path, table.to_pylist(), query, cell_of, engine="spark")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("rule", [None, "mean", "sum"])
+def test_rows_without_a_number_have_the_middle_of_the_range_on_spark(tmp_path, rule):
+    table = TABLE.select(["k", "u", "double", "text"])
+    path = FILES["parquet"](table, tmp_path)
+    query = complete(query_of(["double", "text"], rule=rule, max_cells=2 if rule else 1, ranges=1))
+    assert_measured(path, table.to_pylist(), query, cell_of, engine="spark")
+    assert_measured(path, table.to_pylist(), by_level(query, by=BY), cell_of, engine="spark")

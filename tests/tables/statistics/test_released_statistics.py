@@ -19,7 +19,7 @@ from ggdp.cli.app import run
 from ggdp.errors import ArgumentError, BudgetExceededError
 from ggdp.mechanisms.certified_noise import CertifiedNoise
 from ggdp.mechanisms.quantiles import CellValues, QuantilePlan
-from ggdp.noise import IntegerNoise
+from ggdp.noise import IntegerNoise, MinkowskiNoise
 
 GOAL = ggdp.PureDP(5.0)
 DOMAIN = {
@@ -243,7 +243,14 @@ def test_neighbours_that_release_the_same_sums_release_the_same_files(
         return draw(plan, CellValues.of(nothing, nothing, nothing, cells=3), ggdp.SeededSource(seed=4))
 
     monkeypatch.setattr(CertifiedNoise, "add", seen)
+
+    def vectors(_, size, *, rng=None):
+        del rng
+        (exact,) = true
+        return (np.arange(exact.size) * 10**6 - exact).reshape(size, -1)
+
     monkeypatch.setattr(IntegerNoise, "sample", sample)
+    monkeypatch.setattr(MinkowskiNoise, "sample", vectors)
     monkeypatch.setattr(QuantilePlan, "draw", drawn)
     outcomes = []
     for number, people in enumerate([rows, [*rows, (*STRANGERS[stranger], "p9")]]):

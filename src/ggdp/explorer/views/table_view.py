@@ -144,7 +144,7 @@ def _release_shown(settings: TableSettings, progress: view.Progress) -> ShownTab
     # What is simulated has no columns but those that are counted.
     plan = evolve(settings.table, where="").plan()
     progress(1, 3)
-    with in_explorer_words(settings.unit):
+    with in_explorer_words():
         if settings.data == "simulated":
             shown = simulate_table(plan, settings)
         else:

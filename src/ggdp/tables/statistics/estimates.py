@@ -83,7 +83,7 @@ from ggdp.errors import ArgumentError
 
 if TYPE_CHECKING:
     from ggdp.noise.generalized_gaussian import Floats
-    from ggdp.tables.statistics.weighted_noise import WeightedNoise
+    from ggdp.tables.statistics.weighted_noise import SumNoise
 
     # The ends of a range, or of one for each cell.
     Bounds: TypeAlias = tuple[float, float] | tuple[Floats, Floats]
@@ -145,7 +145,7 @@ class Estimate:
     upper: NDArray[Any]
 
 
-def count_estimate(columns: Sequence[ColumnSums], noise: WeightedNoise, level: float = 0.95) -> Estimate:
+def count_estimate(columns: Sequence[ColumnSums], noise: SumNoise, level: float = 0.95) -> Estimate:
     """Return the number of units in each cell, with or without a value, from all columns of the same units."""
     value, lower, upper = (
         np.clip(end, -_MOST_COUNT, _MOST_COUNT) for end in _linear(columns, count_weights(columns), noise, level)
@@ -165,7 +165,7 @@ def count_weights(columns: Sequence[ColumnSums]) -> list[Floats]:
 def sum_estimate(
     column: ColumnSums,
     bounds: Bounds,
-    noise: WeightedNoise,
+    noise: SumNoise,
     level: float = 0.95,
     *,
     others: Sequence[ColumnSums] = (),
@@ -184,7 +184,7 @@ def sum_estimate(
     return Estimate(*_linear([column, *others], weights, noise, level))
 
 
-def single_sum_estimate(sums: ArrayLike, step: float | Floats, noise: WeightedNoise, level: float = 0.95) -> Estimate:
+def single_sum_estimate(sums: ArrayLike, step: float | Floats, noise: SumNoise, level: float = 0.95) -> Estimate:
     """Return sums of values that have one noisy sum each, a 1 of which is worth `step` in the unit of the column."""
     step = step if isinstance(step, np.ndarray) else _validate.positive(step=step)
     noisy = np.asarray(sums).astype(np.float64)
@@ -194,7 +194,7 @@ def single_sum_estimate(sums: ArrayLike, step: float | Floats, noise: WeightedNo
 
 
 def _linear(
-    columns: Sequence[ColumnSums], weights: Sequence[Floats], noise: WeightedNoise, level: float
+    columns: Sequence[ColumnSums], weights: Sequence[Floats], noise: SumNoise, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return a linear function of noisy sums, and the ends of its intervals."""
     numbers = {len(column.sums) for column in columns}
@@ -207,7 +207,7 @@ def _linear(
     return value, value - reach, value + reach
 
 
-def mean_parts(column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[Floats, Floats, Floats]:
+def mean_parts(column: ColumnSums, noise: SumNoise, level: float) -> tuple[Floats, Floats, Floats]:
     """Return means and the ends of their intervals as parts of the range; NaN for null means."""
     slopes, sums = column.mean_weights, column.of_values
     total, first = sums.sum(axis=-1), (sums * slopes).sum(axis=-1)
@@ -245,7 +245,7 @@ def mean_parts(column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[
     return np.where(null, np.nan, value), np.where(null, 0.0, lower), np.where(null, 1.0, upper)
 
 
-def variance_parts(column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[Floats, Floats, Floats]:
+def variance_parts(column: ColumnSums, noise: SumNoise, level: float) -> tuple[Floats, Floats, Floats]:
     """Return variances and the ends of their intervals in units of the squared range; NaN for null variances."""
     if column.coordinates != TRIPLE:
         raise ArgumentError("column", f"of {column.coordinates} coordinates", "must have triples of sums")
@@ -262,7 +262,7 @@ def variance_parts(column: ColumnSums, noise: WeightedNoise, level: float) -> tu
 
 
 def _variances(
-    column: ColumnSums, least: Floats, most: Floats, pieces: int, noise: WeightedNoise, level: float
+    column: ColumnSums, least: Floats, most: Floats, pieces: int, noise: SumNoise, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return the same for means from `least` to `most`, cut into pieces."""
     sums = column.of_values
@@ -291,7 +291,7 @@ def _variances(
         mirrored = np.maximum(np.abs(np.square(1.0 - a) - v), np.abs(np.square(1.0 - b) - v))
         # Each weight is contiguous, which is faster to compare.
         weights = np.stack([outer, top[at] + v, mirrored]).T
-        found = noise.half_widths(weights, 1.0 - (1.0 - MEAN_SHARE) * (1.0 - level), in_all=every.size)
+        found = noise.within(weights, 1.0 - (1.0 - MEAN_SHARE) * (1.0 - level), in_all=every.size)
         return np.asarray(found + slack[at])
 
     def ends(sign: float, centre: Floats, edge: Floats, kept: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_]]:

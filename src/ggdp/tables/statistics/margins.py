@@ -23,7 +23,7 @@ from ggdp.tables.statistics.statistics_plan import StatisticsPlan, measure_of
 from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT
 
 if TYPE_CHECKING:
-    from ggdp.tables.statistics.weighted_noise import WeightedNoise
+    from ggdp.tables.statistics.weighted_noise import SumNoise
     from ggdp.tables.table_plan import TablePlan
 
 # The sizes of cells that half-widths are stated for.
@@ -35,10 +35,10 @@ _MEANS, _VARIANCES = 11, 5
 def count_half_width(plan: TablePlan) -> int:
     """Return the half-width of the 95 % interval of a count; the largest of all tables."""
     assert plan.statistics is not None
-    noise, found = noise_of(plan), []
+    found = []
     for table, sums in enumerate(plan.statistics.sums):
         columns = counting(sums_of_groups(plan, table, np.zeros((sums, 1))))
-        found.append(math.ceil(noise.half_widths(np.concatenate(count_weights(columns)))))
+        found.append(math.ceil(noise_of(plan, table).half_widths(np.concatenate(count_weights(columns)))))
     return max(found)
 
 
@@ -55,19 +55,20 @@ def half_widths(plan: TablePlan) -> dict[str, list[float]]:
         found[name] = list(map(max, found.get(name, widths), widths))
 
     for table, statistics in enumerate(plan.request.table_statistics):
-        groups = {group.measure: group for group in plan.statistics.tables[table]}
+        groups = {group.measure: (place, group) for place, group in enumerate(plan.statistics.tables[table])}
         for statistic in statistics:
             if isinstance(statistic, Quantile):
                 continue
             measure = measure_of(plan.request, statistic)
-            group, levels = groups[measure], getattr(measure.values, "levels", None)
-            for place, values in enumerate(measure.values.ranges):
-                name = statistic.names[0] if levels is None else f"{statistic.names[0]}, {levels[place]}"
+            (place, group), levels = groups[measure], getattr(measure.values, "levels", None)
+            for level, values in enumerate(measure.values.ranges):
+                name = statistic.names[0] if levels is None else f"{statistic.names[0]}, {levels[level]}"
                 if isinstance(statistic, Sum):
                     nothing = np.zeros((plan.statistics.sums[table], 1))
                     add(name, [float(estimate_of(plan, table, statistic, nothing, values).upper[0])] * len(SIZES))
                 else:
-                    halves = ratio_margins(statistic.kind, (group.size, group.sums), (0.0, 1.0), noise_of(plan))
+                    kind, noise = (group.size, group.sums + group.complete), noise_of(plan, table, place)
+                    halves = ratio_margins(statistic.kind, kind, (0.0, 1.0), noise)
                     width = float(values.high) - float(values.low)
                     add(name, [half * width**statistic.degree for half in halves])
     for planned in plan.statistics.quantiles:
@@ -84,7 +85,7 @@ def ratio_margins(
     statistic: str,
     kind: tuple[int, int],
     bounds: tuple[float, float],
-    noise: WeightedNoise,
+    noise: SumNoise,
     sizes: tuple[int, ...] = SIZES,
 ) -> tuple[float, ...]:
     """Return the half-widths of a moment statistic in cells of these sizes; `kind` is the unit and how many sums."""

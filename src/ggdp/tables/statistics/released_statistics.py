@@ -15,6 +15,7 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from ggdp.domain.value_range import ValueRange
+from ggdp.errors import ChangedSourceError
 from ggdp.mechanisms.quantiles import CellValues
 from ggdp.noise.entropy import is_private
 from ggdp.releases.mechanism_record import LEVEL, thresholded_intervals
@@ -24,7 +25,7 @@ from ggdp.tables.statistics.estimates import ColumnSums, Estimate, count_estimat
 from ggdp.tables.statistics.statistic import MomentStatistic, Quantile, Sum
 from ggdp.tables.statistics.statistics_plan import measure_of
 from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT, SumGroup
-from ggdp.tables.statistics.weighted_noise import WeightedNoise
+from ggdp.tables.statistics.weighted_noise import BlockNoise, SumNoise, WeightedNoise
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,9 +66,26 @@ class PublishedStatistic(NamedTuple):
     upper: NDArray[np.float64]
 
 
-def noise_of(plan: TablePlan) -> WeightedNoise:
-    """Return the noise of each sum, in steps."""
-    return WeightedNoise(order=plan.mechanism.law.order, scale=plan.mechanism.law.scale)
+def noise_of(plan: TablePlan, table: int = 0, group: int = 0) -> SumNoise:
+    """Return the noise of the sums of a group of a table, in steps."""
+    assert plan.statistics is not None
+    certificate = plan.mechanism_of(table).record.certificate
+    assert certificate is not None
+    law = certificate.law
+    if law.norm is None:
+        return WeightedNoise(order=law.order, scale=law.scale)
+    free = [one.sums - 1 for one in plan.statistics.tables[table]]
+    return BlockNoise(scale=law.scale, free=free.pop(group), others=tuple(free))
+
+
+def require_one_total(source: str, totals: Sequence[Any]) -> None:
+    """Raise if complete tables, or blocks of sums, have different totals: noise with one total would show that.
+
+    Claim. A source that is the same whenever it is read never fails: its totals are those of the same units. So whether
+    it fails depends on no row, but on whether the source changed between two looks at it.
+    """
+    if any(not np.array_equal(total, totals[0]) for total in totals):
+        raise ChangedSourceError(source)
 
 
 def noisy_sums(
@@ -76,6 +94,7 @@ def noisy_sums(
     shown: Sequence[ShownCells],
     keys: Sequence[pa.Table],
     bits: Source,
+    source: str,
 ) -> Release:
     """Return the noisy sums of the cells shown, table after table: a row for each sum, a column for each cell.
 
@@ -99,8 +118,16 @@ def noisy_sums(
         if exact:
             every[:, one.places] = np.concatenate(exact)
         steps.append(every)
-    noisy = plan.mechanism.noise.add(np.concatenate([every.reshape(-1) for every in steps]), bits)
-    parts = np.split(noisy, np.cumsum([every.size for every in steps[:-1]], dtype=np.intp))
+    if plan.statistics.blocks:
+        for groups, every in zip(plan.statistics.tables, steps, strict=True):
+            ends = np.cumsum([group.sums for group in groups])[:-1]
+            require_one_total(source, [block.sum(axis=0) for block in np.split(every, ends)])
+        # Draws are of all sums of a cell.
+        drawn = [plan.mechanism_of(table).noise.add(every.T.reshape(-1), bits) for table, every in enumerate(steps)]
+        parts = [noisy.reshape(every.shape[::-1]).T.reshape(-1) for noisy, every in zip(drawn, steps, strict=True)]
+    else:
+        noisy = plan.mechanism.noise.add(np.concatenate([every.reshape(-1) for every in steps]), bits)
+        parts = np.split(noisy, np.cumsum([every.size for every in steps[:-1]], dtype=np.intp))
     pairs = [([] if one.noisy is None else [one.noisy]) + [part] for one, part in zip(shown, parts, strict=True)]
     # The sensitivity is about groups of sums, of which a mechanism's `release` knows nothing.
     values = np.concatenate([part for pair in pairs for part in pair]) / STEPS_OF_A_UNIT
@@ -150,20 +177,25 @@ def sums_of_groups(plan: TablePlan, table: int, noisy: NDArray[np.float64]) -> l
     assert plan.statistics is not None
     groups = plan.statistics.tables[table]
     parts = np.split(noisy * STEPS_OF_A_UNIT, np.cumsum([group.sums for group in groups[:-1]], dtype=np.intp))
-    return [(group, ColumnSums(sums=part.T, unit=group.size)) for group, part in zip(groups, parts, strict=True)]
+    # Of a complete column nobody is without a value.
+    found = [np.pad(part, ((int(group.complete), 0), (0, 0))) for group, part in zip(groups, parts, strict=True)]
+    return [(group, ColumnSums(sums=part.T, unit=group.size)) for group, part in zip(groups, found, strict=True)]
 
 
 def counting(groups: Sequence[tuple[SumGroup, ColumnSums]]) -> list[ColumnSums]:
-    """Return the sums that counts are estimated from: all that count units, or the one that cells were chosen by."""
-    keys = [sums for group, sums in groups if group.kind == "key"]
-    return keys or [sums for group, sums in groups if group.counts_units]
+    """Return the sums that counts are estimated from: all that count units, or the one that cells were chosen by.
+
+    Of blocks, which have one total, it is one.
+    """
+    keys = [sums for group, sums in groups if group.kind == "key" or group.block]
+    return keys[:1] or [sums for group, sums in groups if group.counts_units]
 
 
 def published_count(plan: TablePlan, table: int, noisy: NDArray[np.float64]) -> Estimate:
     """Return the number of units of each cell, from the noisy sums of a table: a row for each sum."""
     groups = sums_of_groups(plan, table, noisy)
     if plan.threshold is None or groups[0][0].kind != "key":
-        return count_estimate(counting(groups), noise_of(plan))
+        return count_estimate(counting(groups), noise_of(plan, table))
     (_, column), size = groups[0], groups[0][0].size
     law, steps = evolve(plan.mechanism.law, step=None), np.rint(column.sums[:, 0]).astype(np.int64)
     threshold = evolve(plan.threshold, value=plan.threshold.value * size)
@@ -216,14 +248,15 @@ def estimate_of(
     values: Any,  # noqa: ANN401 - `ValueRange.in_cells`
 ) -> Estimate:
     """Return a statistic of each cell, from the noisy sums of a table and the ranges of its cells."""
-    measure, noise, groups = measure_of(plan.request, statistic), noise_of(plan), sums_of_groups(plan, table, noisy)
-    group, column = next((group, sums) for group, sums in groups if group.measure == measure)
+    measure, groups = measure_of(plan.request, statistic), sums_of_groups(plan, table, noisy)
+    place, group, column = next((k, one, sums) for k, (one, sums) in enumerate(groups) if one.measure == measure)
+    noise = noise_of(plan, table, place)
     if group.kind == "sum":
         step = np.asarray(values.step, np.float64) * np.asarray(group.largest(values), np.float64) / group.size
         return single_sum_estimate(column.sums[:, 0], step, noise)
     bounds = (np.asarray(values.low, np.float64), np.asarray(values.high, np.float64))
     if isinstance(statistic, Sum):
-        others = [sums for other, sums in groups if other is not group and other.counts_units]
+        others = [sums for other, sums in groups if other is not group and other.counts_units and not group.block]
         return sum_estimate(column, bounds, noise, others=others)
     return statistic.estimate(column, bounds, noise)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ggdp.noise.generalized_gaussian import Floats
     from ggdp.sources.measures import PerUnit
     from ggdp.tables.statistics.estimates import Bounds, ColumnSums, Estimate
-    from ggdp.tables.statistics.weighted_noise import WeightedNoise
+    from ggdp.tables.statistics.weighted_noise import SumNoise
 
 _MOST_QUANTILES = 99
 # Of `ggdp.mechanisms.quantiles`; names of published columns have as many digits.
@@ -75,11 +75,11 @@ class MomentStatistic(_ColumnStatistic, ABC):
 
     @classmethod
     @abstractmethod
-    def parts(cls, column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[Floats, Floats, Floats]:
+    def parts(cls, column: ColumnSums, noise: SumNoise, level: float) -> tuple[Floats, Floats, Floats]:
         """Return estimates and the ends of their intervals, for values as parts of the range; NaN for null ones."""
 
     @classmethod
-    def estimate(cls, column: ColumnSums, bounds: Bounds, noise: WeightedNoise, level: float = 0.95) -> Estimate:
+    def estimate(cls, column: ColumnSums, bounds: Bounds, noise: SumNoise, level: float = 0.95) -> Estimate:
         """Return the statistic of each cell with its interval, in the unit of the column; NaN where it is null.
 
         It is that of the values clamped to the range (`bounds`) and rounded to its steps.
@@ -118,14 +118,14 @@ class Mean(MomentStatistic):
         return mean
 
     @classmethod
-    def parts(cls, column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[Floats, Floats, Floats]:
+    def parts(cls, column: ColumnSums, noise: SumNoise, level: float) -> tuple[Floats, Floats, Floats]:
         """Return means, for values as parts of the range."""
         from ggdp.tables.statistics.estimates import mean_parts
 
         return mean_parts(column, noise, level)
 
     @classmethod
-    def estimate(cls, column: ColumnSums, bounds: Bounds, noise: WeightedNoise, level: float = 0.95) -> Estimate:
+    def estimate(cls, column: ColumnSums, bounds: Bounds, noise: SumNoise, level: float = 0.95) -> Estimate:
         """Return the mean of each cell, which moves with the range."""
         from ggdp.tables.statistics.estimates import place_in_range
 
@@ -176,7 +176,7 @@ class Variance(MomentStatistic):
         return variance
 
     @classmethod
-    def parts(cls, column: ColumnSums, noise: WeightedNoise, level: float) -> tuple[Floats, Floats, Floats]:
+    def parts(cls, column: ColumnSums, noise: SumNoise, level: float) -> tuple[Floats, Floats, Floats]:
         """Return variances, for values as parts of the range."""
         from ggdp.tables.statistics.estimates import variance_parts
 

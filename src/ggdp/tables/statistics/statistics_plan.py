@@ -39,19 +39,22 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from attrs import evolve, frozen
 
 from ggdp._rounding import rounded_up
 from ggdp.calibration.grid_calibration import in_unit
 from ggdp.mechanisms import Mechanism
+from ggdp.mechanisms.minkowski_mechanism import MinkowskiMechanism
 from ggdp.mechanisms.quantiles import QuantilePlan
-from ggdp.privacy import Guarantee, Sensitivity
+from ggdp.privacy import Guarantee, PureDP, Sensitivity
 from ggdp.privacy.grid import Grid
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.sources.measures import Measure, SummedMeasure
 from ggdp.tables.statistics.statistic import Quantile, Statistic, Sum
 from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT, SumGroup
-from ggdp.tables.table_noise import table_noise
+from ggdp.tables.statistics.weighted_noise import Block
+from ggdp.tables.table_noise import WORTH, NoisePart, TableNoise, table_noise
 
 if TYPE_CHECKING:
     from ggdp.domain.value_range import ValueRange
@@ -116,6 +119,11 @@ class StatisticsPlan:
         """Losses that dominate the quantiles in a composition."""
         return tuple(CountedLoss(ResponseLoss(planned.epsilon, 0.0), 1) for planned in self.quantiles)
 
+    @property
+    def blocks(self) -> bool:
+        """Whether the groups of a cell have noise with one total."""
+        return any(group.block for group in self.groups)
+
     def goal_of_sums(self, goal: Guarantee) -> Guarantee:
         """Return what is left of a goal for the sums; rounded down, so the total is not above the goal."""
         left = -rounded_up(self._spent() - Fraction(goal.epsilon), of="epsilon")
@@ -135,7 +143,7 @@ def measure_of(request: TableRequest, statistic: Statistic) -> Measure:
     rule = None if request.unit is None else request.per_unit or statistic.rule
     column, values = request.column(statistic.column), request.values_in(statistic.column)
     assert values is not None
-    return Measure(column=statistic.column, values=values, rule=rule, text=column.text)
+    return Measure(column=statistic.column, values=values, rule=rule, text=column.text, complete=column.complete)
 
 
 def plan_statistics(request: TableRequest) -> StatisticsPlan:
@@ -219,6 +227,65 @@ def _plan_quantiles(
         fractions=statistic.exact_fractions, steps=measure.values.steps, epsilon=cost, neighbours=request.neighbours
     )
     return PlannedQuantiles(statistic, measure, tables, epsilon, drawn)
+
+
+def in_blocks(request: TableRequest, split: StatisticsPlan) -> StatisticsPlan | None:
+    """Return the same statistics from groups whose noise has one total in each cell; None where they cannot have it."""
+    alike = len({group.size for group in split.groups}) == 1 and all(group.kind != "key" for group in split.groups)
+    if not (
+        alike and max(map(len, split.tables)) > 1 and request.order == "auto" and request.neighbours == "add-remove"
+    ):
+        return None
+    tables = []
+    for groups in split.tables:
+        found = (evolve(one, kind="pair") if one.kind == "sum" else one for one in groups)
+        known = ((one, one.measure is not None and one.measure.complete) for one in found)
+        tables.append(tuple(evolve(one, block=True, complete=complete) for one, complete in known))
+    return evolve(split, tables=tuple(tables))
+
+
+def block_change(request: TableRequest, blocks: StatisticsPlan, table: int) -> Sensitivity:
+    """Return how far one unit can change the blocks of all cells of a table together, in the unit of a count.
+
+    Claim. In each of at most M cells a unit adds W steps to the total of every block. It raises the sums of a block by
+    at most W + 1 and lowers them by at most 1 (V in all, `ggdp.tables.statistics.sum_groups`). So the norms of its
+    changes, each the least a + c with a - c = W of which a is no less than all that is raised, and c than all that is
+    lowered, are at most V, and add up to M V. Noise that is independent from cell to cell is that of the sum of norms.
+    """
+    groups = blocks.tables[table]
+    most = Fraction(request.most_cells[table] * max(group.most_moved for group in groups), STEPS_OF_A_UNIT)
+    return Sensitivity.groups([group.sums for group in groups], d=float(most), complete=[True] * len(groups))
+
+
+def statistics_parts(request: TableRequest, goal: Guarantee, split: StatisticsPlan | None) -> TableNoise:
+    """Return noise that is independent in every sum, or of blocks where means have less error; epsilon by errors.
+
+    The error is the standard deviation of half the difference of the outer sums of a block, in units. That of a mean at
+    the middle of its range is the same over the number of units.
+    """
+    assert split is not None
+    independent, blocks = statistics_mechanism(goal, split.sensitivity, None), in_blocks(request, split)
+    assert blocks is not None
+    changes, errors = [block_change(request, blocks, table) for table in range(len(blocks.tables))], []
+    for groups, change in zip(blocks.tables, changes, strict=True):
+        free = [group.sums - 1 for group in groups]
+        halves = [
+            Block(n, (*free[:k], *free[k + 1 :])).deviations(np.array([[-0.5, *[0.0] * (n - 1), 0.5]]))
+            for k, n in enumerate(free)
+            if n
+        ]
+        errors.append(float(np.max(halves, initial=0.0) or 1.0) * change.largest)
+    worst, total, parts = sum(errors) / goal.epsilon, sum(map(Fraction, errors)), []
+    if WORTH * worst > independent.std * math.sqrt(0.5):
+        return TableNoise((NoisePart(tuple(range(len(changes))), independent),))
+    for table, (change, error) in enumerate(zip(changes, errors, strict=True)):
+        share = PureDP(-rounded_up(-Fraction(goal.epsilon) * Fraction(error) / total, of="epsilon"))
+        parts.append(NoisePart((table,), MinkowskiMechanism(share, change, grid=GRID)))
+    compared = (
+        (parts[0].mechanism.record.name, worst),
+        (f"independent {independent.record.name}", independent.std * math.sqrt(0.5)),
+    )
+    return TableNoise(tuple(parts), compared)
 
 
 def statistics_mechanism(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Mechanism:

@@ -72,11 +72,13 @@ class SumGroup:
     measure: Measure | None = None  # the value that is added up; None for a count of units
     size: int = STEPS_OF_A_UNIT  # W, in steps
     replaced: bool = False  # whether neighbours replace a unit, for a sum
+    block: bool = False  # whether its noise has the same total as that of the other groups of a cell
+    complete: bool = False  # whether every unit has a value, so that a block has no sum of those without one
 
     @property
     def sums(self) -> int:
         """Number of sums of a cell."""
-        return {"pair": 3, "triple": 4}.get(self.kind, 1)
+        return {"pair": 3, "triple": 4}.get(self.kind, 1) - self.complete
 
     @property
     def counts_units(self) -> bool:
@@ -109,5 +111,9 @@ class SumGroup:
                 low = w * (n * n * found.known - 2 * n * found.first + found.second) // (n * n)
                 high = w * found.second // (n * n)
                 exact = [missing, low, known - low - high, high]
-        clamped = [np.clip(sums, -_LARGEST, _LARGEST) for sums in exact]
-        return np.array(clamped, dtype=np.int64).reshape(self.sums, -1)
+        if self.block:
+            # Totals stay those of the units. What wraps around is a function of the exact noisy sums.
+            limited = [(np.asarray(sums, dtype=object) + 2**63) % 2**64 - 2**63 for sums in exact[self.complete :]]
+        else:
+            limited = [np.clip(sums, -_LARGEST, _LARGEST) for sums in exact]
+        return np.array(limited, dtype=np.int64).reshape(self.sums, -1)

@@ -1,0 +1,51 @@
+"""Every number of the pages on many tables of the same people, by the program and by its definition."""
+
+import csv
+
+import pytest
+
+import ggdp
+from ggdp.noise.minkowski_noise import spreads
+
+PAGES = ("how-to/many-tables.md", "explanation/theory/minkowski.md")
+WORKERS = "docs/examples/workers"
+
+
+def test_every_number_on_the_pages_has_a_test(untested):
+    assert untested == set()
+
+
+def test_the_six_questions_of_the_workers(says):
+    with open(f"{WORKERS}.csv", encoding="utf-8") as file:
+        questions = csv.DictReader(file).fieldnames
+    plan = ggdp.plan_table([[name] for name in questions], goal=1.0, domain=f"{WORKERS}.toml", unit="row")
+    (_, together), (_, independent) = plan.compared
+    says("many-hidden", together)
+    says("many-laplace", independent)
+    says("many-complete", spreads((1,) * 6, "added", 1.0)[0])
+
+
+def test_ten_tables_with_two_cells(says):
+    query = ggdp.Sensitivity.cells(10, 1)
+    says("many-ten-hidden", spreads((2,) * 10, "added", 1.0)[0])
+    says("many-ten-complete", spreads((1,) * 10, "added", 1.0)[0])
+    says("many-ten-laplace", ggdp.calibrate(ggdp.PureDP(1.0), query, order=1, support="integer").std)
+    says("many-ten-best", ggdp.plan(ggdp.ApproxDP(1.0, 1e-6), query, support="integer").best.error)
+
+
+@pytest.mark.parametrize(
+    ("tables", "cells", "marks"),
+    [
+        (2, 2, ("minkowski-2-2-hidden", "minkowski-2-2", "minkowski-2-2-laplace")),
+        (3, 3, ("minkowski-3-3-hidden", "minkowski-3-3", "minkowski-3-3-laplace")),
+        (5, 5, ("minkowski-5-5-hidden", "minkowski-5-5", "minkowski-5-5-laplace")),
+        (10, 2, ("minkowski-10-2-hidden", "minkowski-10-2", "minkowski-10-2-laplace")),
+    ],
+)
+def test_the_table_of_standard_deviations(says, tables, cells, marks):
+    sizes = [cells] * tables
+    hidden, complete, independent = marks
+    says(hidden, ggdp.MinkowskiMechanism(1.0, ggdp.Sensitivity.groups(sizes)).std)
+    says(complete, ggdp.MinkowskiMechanism(1.0, ggdp.Sensitivity.groups(sizes, complete=[True] * tables)).std)
+    query = ggdp.Sensitivity.groups(sizes)
+    says(independent, ggdp.calibrate(ggdp.PureDP(1.0), query, order=1, support="integer").std)
