@@ -136,7 +136,7 @@ def test_its_noise_is_drawn_by_no_other_mechanism(counts):
 
 
 @pytest.mark.parametrize("kind", each(VECTORS))
-def test_noise_is_proved_in_the_process_that_draws_it(kind, monkeypatch):
+def test_noise_of_vectors_is_proved_in_the_process_that_draws_it(kind, monkeypatch):
     noise, proved, verify = kind.mechanism.noise, [], proved_certificates.verify
     monkeypatch.setattr(proved_certificates, "verify", lambda one: proved.append(one) or verify(one))
     monkeypatch.setattr(proved_certificates, "_PROVED", set())
