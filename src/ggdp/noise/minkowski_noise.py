@@ -307,7 +307,7 @@ class MinkowskiNoise:
             low, high = np.maximum(-c, -far), np.minimum(a, far)
             if cells > n:
                 low, high = np.maximum(low, u - far), np.minimum(high, u + far)
-            return np.maximum(high - low + 1.0, 0.0) / (a + c + 1.0)
+            return np.asarray(np.maximum(high - low + 1.0, 0.0) / (a + c + 1.0), dtype=np.float64)
         logs, both = _log_counts(self.kind, (n,), a, c), np.zeros_like(a)
         for x, y in ((a, c), (c, a)):
             reached = x >= k
