@@ -289,6 +289,8 @@ class MinkowskiNoise:
         a, c, base = _nodes(self.kind, self.groups, self._float_scale, fine=True)
         weights = np.exp(base + _log_counts(self.kind, self.groups, a, c) - self._moments[0])
         weights /= weights.sum()
+        # What is left out counts as outside.
+        a, c, weights = (x[weights > 1e-13] for x in (a, c, weights))
 
         def tail(k: float) -> float:
             inside = {pair: self._inside(*pair, k, a, c) for pair in set(zip(self.groups, self.cells, strict=True))}
@@ -301,7 +303,7 @@ class MinkowskiNoise:
         """Return a lower bound of the probability that all cells of a group are below k on both sides."""
         u = a - c
         if n == 0:
-            return (np.abs(u) < k) * 1.0
+            return (np.abs(u) < k).astype(np.float64)
         if n == 1:
             far = k - 1.0
             low, high = np.maximum(-c, -far), np.minimum(a, far)
@@ -645,7 +647,7 @@ def _nodes(kind: str, groups: tuple[int, ...], scale: float, *, fine: bool = Fal
     if _by_gauss(kind, groups, scale) and not fine:
         x, logs = _gauss(scale, (sum(groups) + 4) // 2)
     else:
-        x, step = _even(kind, groups, scale, 8.0 if fine else 1.2)
+        x, step = _even(kind, groups, scale, (8.0 if kind != "added" or max(groups) < 4 else 3.0) if fine else 1.2)
         logs = math.log(step) - x / scale
     if kind != "added":
         return x, x, logs
