@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggdp import _validate
-from ggdp._files import write_together
+from ggdp._files import writable_file, write_together, writing
 from ggdp._records import takes
 from ggdp._rounding import rounded_text
 from ggdp.domain.column import Column
@@ -183,11 +183,12 @@ class RangeRelease:
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the range with its manifest to a .json file, completely or not at all."""
-        target = checked_path(path, overwrite=overwrite)
+        target = writable_file("out", path, (".json",), overwrite=overwrite)
         content = (json.dumps(self.to_dict(), indent=2) + "\n").encode()
         # The signature of a file that is replaced goes with it.
         signature = {signature_file(target): None} if overwrite else {}
-        write_together({target: content, **signature}, overwrite=overwrite)
+        with writing("out", str(target)):
+            write_together({target: content, **signature}, overwrite=overwrite)
 
     def __repr__(self) -> str:
         guarantee = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
@@ -215,16 +216,6 @@ def noise_level(plan: TablePlan) -> int:
     """Return what noisy counts of empty buckets exceed in at most 5 % of all releases, for any bucket."""
     noise = plan.described_mechanism
     return simultaneous_half_width(noise.law.order, noise.scale, 0.95, plan.request.numbered_cells)
-
-
-def checked_path(path: str | Path, *, overwrite: bool) -> Path:
-    """Return where a range is written to; raise if it may not be, before anything is spent."""
-    target = Path(path)
-    if target.suffix.lower() != ".json":
-        raise ArgumentError("out", str(path), "must end in .json")
-    if target.exists() and not overwrite:
-        raise ArgumentError("out", str(path), Message("already exists; pass {overwrite:True} to replace it"))
-    return target
 
 
 def _with_usual_step(low: Fraction, high: Fraction) -> ValueRange | None:
@@ -307,7 +298,7 @@ class RangePlan:
         '--range age=32:64'
         """
         if self.out is not None:
-            checked_path(self.out, overwrite=overwrite)
+            writable_file("out", self.out, (".json",), overwrite=overwrite)
             require_apart(data, [self.out])
             require_apart_from_ledger(ledger, out=[self.out])
         histogram = self.histogram.run(data, temp_dir=temp_dir, rng=rng, ledger=ledger, analyst=analyst)
@@ -418,7 +409,7 @@ def plan_range(
     measured = Column(name=column, edges=list(EDGES), **kept)
     histogram = plan_table([*names, column], goal, Domain([*others, measured]), **given)
     # Whether it may be replaced is said by a run.
-    target = None if out is None else checked_path(out, overwrite=True)
+    target = None if out is None else writable_file("out", out, (".json",), overwrite=True)
     share = _validate.probability(share=share)
     return RangePlan(column=column, share=share, histogram=histogram, out=target, by=names[0] if names else None)
 
