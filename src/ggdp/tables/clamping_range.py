@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
@@ -140,15 +140,15 @@ class RangeRelease:
     def statement(self) -> str:
         """What was found, and what clamping to it cuts, in words."""
         if self.by is not None:
-            found = [(one, one.lower, one.upper) for one in self.levels]
-            ends = [
-                f"{_number(a)} and {_number(b)} for {str(one.level)!r}" for one, a, b in found if None not in (a, b)
-            ]
-            none = [repr(str(one.level)) for one in self.levels if one.lower is None]
+            ends, none = [], []
+            for one in self.levels:
+                if one.lower is None or one.upper is None:
+                    none.append(repr(str(one.level)))
+                else:
+                    ends.append(f"{_number(one.lower)} and {_number(one.upper)} for {str(one.level)!r}")
             said = [f"Values of {self.column!r} are mostly between {', '.join(ends)}."] if ends else []
-            said += [f"No range was found for {', '.join(none)}: declare one that is known without the data."] * any(
-                none
-            )
+            if none:
+                said.append(f"No range was found for {', '.join(none)}: declare one that is known without the data.")
             return " ".join([*said, f"Buckets whose noisy count is at most {self.noise_level:,} are taken for noise."])
         if self.lower is None or self.upper is None:
             return (
@@ -303,21 +303,25 @@ class RangePlan:
             require_apart_from_ledger(ledger, out=[self.out])
         histogram = self.histogram.run(data, temp_dir=temp_dir, rng=rng, ledger=ledger, analyst=analyst)
         assert isinstance(histogram, TableRelease)
-        each, shared = [], {"column": self.column, "share": self.share, "histogram": histogram}
+        found = RangeRelease(
+            column=self.column, lower=None, upper=None, share=self.share, outside=0.0, histogram=histogram
+        )
+        each: list[RangeRelease] = []
         labels = (None,) if self.by is None else histogram.plan.request.domain[self.by].labels
         counts = histogram.tables[0].noisy_count.reshape(len(labels), -1)
         for label, row in zip(labels, counts, strict=True):
             first, last, outside = kept_buckets(row, self.noise_level, self.share)
-            ends: tuple[float | None, ...] = (None, None)
+            lower = upper = None
             if first is not None:
-                ends = tuple(float(np.clip(edge, EDGES[1], EDGES[-2])) for edge in (EDGES[first], EDGES[last + 1]))
-            each.append(RangeRelease(lower=ends[0], upper=ends[1], outside=outside, level=label, **shared))
-        found = each[0]
-        if self.by is not None:
+                lower, upper = (float(np.clip(edge, EDGES[1], EDGES[-2])) for edge in (EDGES[first], EDGES[last + 1]))
+            each.append(replace(found, lower=lower, upper=upper, outside=outside, level=label))
+        if self.by is None:
+            found = each[0]
+        else:
             lower = min((one.lower for one in each if one.lower is not None), default=None)
             upper = max((one.upper for one in each if one.upper is not None), default=None)
             most = max(one.outside for one in each)
-            found = RangeRelease(lower=lower, upper=upper, outside=most, by=self.by, levels=tuple(each), **shared)
+            found = replace(found, lower=lower, upper=upper, outside=most, by=self.by, levels=tuple(each))
         if self.out is not None:
             found.write(self.out, overwrite=overwrite)
         return found
