@@ -45,7 +45,7 @@ def scripted(monkeypatch):
         (ggdp.Sensitivity.cells(3, 1), None, "sensitivity"),
         (ggdp.Sensitivity.histogram(), None, "sensitivity"),
         ([2, 2], None, "sensitivity"),
-        (GROUPS, Grid(step=0.5), "grid"),
+        (GROUPS, 0.5, "grid"),
         (ggdp.Sensitivity.box([1.0, 1.0]), 0.5, "grid"),
         (ggdp.Sensitivity.norm(2, 1.0, dimension=3), Grid(step=2.0**80), "scale"),
         (ggdp.Sensitivity.norm(2, 1.0, dimension=3), Grid(step=2.0**-60), "scale"),
@@ -136,7 +136,7 @@ def test_its_noise_is_drawn_by_no_other_mechanism(counts):
 
 
 @pytest.mark.parametrize("kind", each(VECTORS))
-def test_noise_is_proved_in_the_process_that_draws_it(kind, monkeypatch):
+def test_noise_of_vectors_is_proved_in_the_process_that_draws_it(kind, monkeypatch):
     noise, proved, verify = kind.mechanism.noise, [], proved_certificates.verify
     monkeypatch.setattr(proved_certificates, "verify", lambda one: proved.append(one) or verify(one))
     monkeypatch.setattr(proved_certificates, "_PROVED", set())
@@ -166,6 +166,8 @@ def test_what_is_known_of_the_noise_is_its_pure_loss(counts):
 
 def test_a_release_is_charged_before_a_value_is_looked_at(counts, tmp_path):
     ledger = ggdp.Ledger.create(str(tmp_path / "ledger"), ggdp.PureDP(1.5))
+    with pytest.raises(ArgumentError, match="values of groups are counts"):
+        MinkowskiMechanism(1.0, GROUPS, Grid(step=0.5)).release([1] * 5, ledger=ledger)
     with pytest.raises(ArgumentError, match="has no guarantee"):
         counts.release([1] * 5, ledger=ledger, rng=SeededSource(seed=1))
     with pytest.raises(ArgumentError, match="integers by type"):

@@ -2,7 +2,7 @@
 
 from ggdp.mechanisms.additive import Mechanism
 from ggdp.mechanisms.exponential_mechanism import ExponentialMechanism, selection_probabilities
-from ggdp.mechanisms.minkowski import MinkowskiMechanism
+from ggdp.mechanisms.minkowski_mechanism import MinkowskiMechanism
 from ggdp.mechanisms.quantiles import CellValues, QuantileDraws, QuantilePlan
 
 __all__ = [

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby, repeat
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from ggdp import _validate
 from ggdp._rounding import rounded_text, rounded_up, rounded_up_text
@@ -362,7 +362,9 @@ class Sensitivity:
         6.0
         """
         sizes = tuple(_validate.integer(cells=k, at_least=1) for k in _validate.non_empty(cells=cells))
-        which = None if complete is None else tuple(_validate.non_empty(complete=complete))
+        which = None
+        if complete is not None:
+            which = tuple(_validate.boolean(complete=one) for one in _validate.non_empty(complete=complete))
         m, relation = _validate.integer(max_cells=max_cells, at_least=1), validated_neighbours(neighbours)
         moving = sum(changed for _, changed in _changed_cells(sizes, which, m, relation))
         return cls(
@@ -451,10 +453,10 @@ class Sensitivity:
         if joint is not None:
             joint = (joint[0], norm_of([(joint[1], number)], joint[0]))
             sizes = (joint[1],) if self.kind == "norm" else sizes
-        groups = (None if given is None else given * number for given in (self.group_cells, self.complete))
-        cells, complete = groups
-        moving = number * self.moving
-        return replace(self, sizes=sizes, moving=moving, joint=joint, bounds=None, group_cells=cells, complete=complete)
+        changed: dict[str, Any] = {"sizes": sizes, "moving": number * self.moving, "joint": joint, "bounds": None}
+        if self.group_cells is not None:
+            changed |= {"group_cells": self.group_cells * number, "complete": self.complete and self.complete * number}
+        return replace(self, **changed)
 
     def lp(self, p: float) -> float:
         """Return the l_p global sensitivity, or its best known upper bound, rounded up.

@@ -94,8 +94,10 @@ class Norm:
         """Return the norm that `to_dict` wrote."""
         if not isinstance(record, dict):
             raise ArgumentTypeError("norm", record, "must be a record")
-        given = {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
-        return cls(**given | ({"order": math.inf} if given.get("order") == "inf" else {}))
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in record.items()
+        }
+        return cls(**{**given, "order": math.inf} if given.get("order") == "inf" else given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -751,6 +751,7 @@ class VectorErrorLaw:
     def _of_values(self, each: ArrayLike) -> NDArray[Any]:
         """Return what is known of each group, or of a coordinate of size 1, for each value; rounded up."""
         norm = self.norm
+        found: NDArray[Any]
         if norm.kind == "lp":
             found = np.nextafter(np.broadcast_to(each, norm.groups) * np.array(norm.sizes or 1.0), math.inf)
         elif self.group is not None:
@@ -759,7 +760,7 @@ class VectorErrorLaw:
             found = np.repeat(np.broadcast_to(each, len(norm.groups)), norm.cells)
         if norm.kind != "lp" and self.step is not None:
             found = found * self.step
-        return found if self.places is None else found[list(self.places)]
+        return found if self.places is None else np.asarray(found[list(self.places)])
 
 
 @frozen

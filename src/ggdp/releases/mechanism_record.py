@@ -299,15 +299,20 @@ def apply_threshold(record: NoiseRecord, threshold: Threshold) -> NoiseRecord:
 
     Probabilistic DP does not survive a threshold, so that nothing is clamped for its sake.
     """
-    return replace(record, law=evolve(record.law, clamp=None), threshold=threshold)
+    law = evolve(record.law, clamp=None) if isinstance(record.law, ErrorLaw) else record.law
+    return replace(record, law=law, threshold=threshold)
 
 
-def thresholded_intervals(law: ErrorLaw, threshold: Threshold, noisy: ArrayLike, level: float) -> Ends:
+def thresholded_intervals(
+    law: ErrorLaw | VectorErrorLaw | JointLaw, threshold: Threshold, noisy: ArrayLike, level: float
+) -> Ends:
     """Return intervals for the true counts of cells that are shown; their noise is on the integers, without bounds.
 
     Claim: each covers its true count with a probability of at least the level given that the cell is shown; proved in
     the module. Rounding: outwards.
     """
+    if not isinstance(law, ErrorLaw):
+        raise ArgumentError("threshold", str(threshold), "is for noise without bounds, drawn for each cell")
     lower, upper = law.intervals(noisy, level)
     empty_too = np.asarray(noisy) <= threshold.last_maybe_empty(law, level)
     return np.where(empty_too, np.minimum(lower, 0), lower), upper

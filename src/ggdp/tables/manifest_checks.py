@@ -441,10 +441,10 @@ def _queries(manifest: Mapping[str, Any], certificate: Certificate, grid: Grid |
     if norm is not None and norm.kind in ("lp", "signed") and plain["query_bounds"] is None:
         # Of a box or a norm all numbers are in the certificate.
         relation: Any = "replace-one" if words.endswith("(replace-one)") else "add-remove"
-        size, count = certificate.bound.known_norms[0], sum(norm.cells)
-        ideal = Sensitivity.box(norm.sizes or (size,) * count, neighbours=relation)
+        largest, values = certificate.bound.known_norms[0], sum(norm.cells)
+        ideal = Sensitivity.box(norm.sizes or (largest,) * values, neighbours=relation)
         if ", together" in words and norm.order is not None:
-            ideal = Sensitivity.norm(norm.order, size, dimension=count, neighbours=relation)
+            ideal = Sensitivity.norm(norm.order, largest, dimension=values, neighbours=relation)
         if str(ideal) != words:
             raise _ContradictionError(f"sensitivity is {words!r}, but the certificate makes it {str(ideal)!r}")
         yield _Query(words, ideal, ideal)
@@ -507,7 +507,8 @@ def _queries(manifest: Mapping[str, Any], certificate: Certificate, grid: Grid |
 
 def _of_groups(words: str, found: re.Match[str], certificate: Certificate, grid: Grid | None) -> Iterator[_Query]:
     """Return the sensitivities of counts in groups that words describe."""
-    cells, complete = [], []
+    cells: list[int] = []
+    complete: list[bool] = []
     for run in found["groups"].split(", "):
         count, k, one = cast("re.Match[str]", _RUN.fullmatch(run)).groups()
         many = int(count.replace(",", ""))

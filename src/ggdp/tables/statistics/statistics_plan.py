@@ -45,7 +45,7 @@ from attrs import evolve, frozen
 from ggdp._rounding import rounded_up
 from ggdp.calibration.grid_calibration import in_unit
 from ggdp.mechanisms import Mechanism
-from ggdp.mechanisms.minkowski import MinkowskiMechanism
+from ggdp.mechanisms.minkowski_mechanism import MinkowskiMechanism
 from ggdp.mechanisms.quantiles import QuantilePlan
 from ggdp.privacy import Guarantee, PureDP, Sensitivity
 from ggdp.privacy.grid import Grid

@@ -209,14 +209,14 @@ class MinkowskiMechanism:
         True
         """
         bits = checked_source(rng)
+        if self.sensitivity.kind == "groups" and self.grid is not None:
+            raise ArgumentError("grid", self.grid, "is for the sums of tables; values of groups are counts")
         with PendingCharge(ledger, self, analyst=analyst, rng=bits) as charge:
             if ledger is not None and self.grid is None and isinstance(values, np.ndarray):
                 # What a type tells without a look at the values costs nothing.
                 require_integers_by_type(values if values.dtype.kind in "fcSUmM" else np.empty(0, np.int64))
             entry = charge.commit()
             given, norm = exact_numbers(values), self.calibration.law.norm
-            if norm is not None and norm.kind != "lp" and self.grid is not None:
-                raise ArgumentError("grid", self.grid, "is for the sums of tables; values of groups are counts")
             if self.grid is None:
                 require_integers_by_type(given)
             assert norm is not None
