@@ -15,11 +15,12 @@ import shlex
 import stat
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ggdp.errors import ArgumentError, ArgumentTypeError
+from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 
 # Bytes of a manifest or a plan, which name every declared level, and of a TOML file, which people write.
 MOST_JSON, MOST_TOML = 64 << 20, 8 << 20
@@ -195,6 +196,47 @@ def cache_directory() -> Path | None:
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "ggdp"
     return home / ".cache" / "ggdp"
+
+
+def writable_file(
+    argument: str,
+    path: str | os.PathLike[str],
+    endings: tuple[str, ...],
+    read: Iterable[str | os.PathLike[str]] = (),
+    *,
+    overwrite: bool,
+) -> Path:
+    """Return the path of a file to write, refused as an argument where it cannot be written or is one that is read."""
+    with writing(argument, str(path)):
+        file = Path(path)
+        why: str | Message | None = None
+        if file.suffix.lower() not in endings:
+            why = f"must end in {(', ' if len(endings) > 2 else ' or ').join(endings)}"
+        elif not file.parent.is_dir():
+            why = f"{str(file.parent)!r} is not a directory; create it first"
+        elif file.is_dir():
+            why = "is a directory; name a file"
+        elif os.path.realpath(file) in {os.path.realpath(one) for one in read}:
+            why = "is a file that is read; name another file"
+        elif os.path.lexists(file) and not overwrite:
+            why = Message("already exists; pass {overwrite:True} to replace it, or name another file")
+        elif not os.access(file.parent, os.W_OK | os.X_OK):
+            why = f"cannot be written: no write permission for {str(file.parent)!r}"
+        if why is not None:
+            raise ArgumentError(argument, str(file), why)
+    return file
+
+
+@contextmanager
+def writing(argument: str, name: str) -> Iterator[None]:
+    """Turn what the system says about a file that cannot be written into an error that names the argument."""
+    try:
+        yield
+    except ArgumentError:
+        raise
+    except (OSError, TypeError, ValueError) as failed:
+        why = getattr(failed, "strerror", None) or str(failed)
+        raise ArgumentError(argument, name, f"cannot be written ({why}); name another file") from None
 
 
 def write_together(contents: Mapping[Path, bytes | None], *, overwrite: bool) -> None:

@@ -47,6 +47,7 @@ DOMAIN = {
 }
 OPEN = {name: DOMAIN[name] for name in ("sex", "income", "rent")}
 UNITS = {"unit": "person", "max_cells": 2}
+WHOLE = {"levels": ["f", "m"], "complete": True}
 MEAN = {"statistics": [ggdp.Mean("income")]}
 ALL = {
     "statistics": [ggdp.Mean("income"), ggdp.Sum("rent"), ggdp.Variance("rent"), ggdp.Quantile("income", [0.25, 0.5])]
@@ -64,6 +65,13 @@ REGIMES = {
     "total, large noise": (["ward"], ggdp.PureDP(0.05), {"neighbours": "replace-one", "total": 240}),
     "periods": (["day"], PURE, {}),
     "several tables": ([["sex"], ["age"], ["sex", "age"]], APPROX, {"unit_name": "visits"}),
+    "tables together": ([["sex"], ["age"]], ggdp.ApproxDP(0.5, 1e-6), {**UNITS, "nonnegative": True}),
+    "tables together, complete": (
+        [["sex"], ["ward"], ["day"]],
+        PURE,
+        {"domain": {**DOMAIN, "sex": WHOLE, "ward": {"levels": DOMAIN["ward"]["levels"], "complete": True}}},
+    ),
+    "tables together, replaced": ([["sex"], ["sex", "age"]], PURE, {"neighbours": "replace-one", "total": 240}),
     "units": (["ward"], PURE, UNITS),
     "units named, several tables": ([["sex"], ["ward", "age"]], APPROX, {**UNITS, "unit_name": "patients"}),
     "rows of units": (["age"], APPROX, {**UNITS, "count": "rows", "max_rows_per_cell": 3}),

@@ -129,7 +129,7 @@ def test_a_file_is_written_once_and_refused_before_anything_is_spent(tmp_path):
     found = ggdp.private_range(data, "x", GOAL, out=out)
     assert json.loads(out.read_text()) == json.loads(json.dumps(found.to_dict()))
     ledger = ggdp.Ledger.create(tmp_path / "ledger.db", ggdp.PureDP(1.5))
-    for wrong in (out, tmp_path / "range.csv"):
+    for wrong in (out, tmp_path / "range.csv", tmp_path / "missing" / "range.json"):
         with pytest.raises(ArgumentError) as refused:
             ggdp.private_range(data, "x", GOAL, out=wrong, ledger=ledger)
         assert refused.value.argument == "out"

@@ -17,12 +17,13 @@ from typer.core import TyperCommand, TyperGroup
 from ggdp.cli import INTERRUPTED
 from ggdp.cli.demo import demo
 from ggdp.cli.explore import explore
+from ggdp.cli.flags import mention_flag
 from ggdp.cli.ledger_commands import ledger
 from ggdp.cli.manifest_commands import account, compare, report, verify
 from ggdp.cli.noise_commands import belief, calibrate, plan
 from ggdp.cli.output import example, print_json, printable, say
 from ggdp.cli.table_commands import UsageError, check, private_range, release
-from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, MissingExtraError
+from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, Message, MissingExtraError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -163,9 +164,11 @@ def run(arguments: Sequence[str]) -> int:
         result = INTERRUPTED
     except ArgumentError as refused:
         flag = _flag(refused.argument, arguments)
-        message = str(ArgumentError(flag, refused.value, refused.expected))
+        said = refused.expected
+        said = said.in_words_of(mention_flag) if isinstance(said, Message) else said
+        message = str(ArgumentError(flag, refused.value, said))
         # Of a study the key, without its file and line.
-        report(message, refused, field=flag.rpartition(": ")[2], value=refused.value, hint=str(refused.expected))
+        report(message, refused, field=flag.rpartition(": ")[2], value=refused.value, hint=said)
         return 1
     except GgdpError as failed:
         report(str(failed), failed)

@@ -500,7 +500,7 @@ def named_as_flags(given: Mapping[str, Any], by: str = "--by") -> Iterator[None]
     for column in given.get("median") or ():
         named[column] = f"{named[column]}, --median" if column in named else "--median"
 
-    base, typed = given.get("base"), given.get("typed", ())
+    typed = given.get("typed", ())
 
     def title(argument: str, value: object) -> str:
         if argument == "statistics" and isinstance(value, str) and value in named:
@@ -508,7 +508,9 @@ def named_as_flags(given: Mapping[str, Any], by: str = "--by") -> Iterator[None]
         said = options(TableRequest).get(argument, (None, None))[1] if "study" in given else None
         if said is not None and not any(flag.name in typed for flag in said.flags):
             kinds = [
-                f"tables.{one.kind}" for one in base.each_statistic if (argument, one.column) == ("statistics", value)
+                f"tables.{one.kind}"
+                for one in given["base"].each_statistic
+                if (argument, one.column) == ("statistics", value)
             ]
             return f"{given['study']}: {kinds[0] if kinds else said.key or argument}"
         return by if argument == "by" and value not in (given.get("by") or ()) else title_of_flag(argument)

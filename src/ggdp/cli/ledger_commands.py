@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ggdp._files import read_json
+from ggdp._files import read_json, writable_file
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.cli.flags import NeighboursFlag  # noqa: TC001 - typer reads annotations when it runs
-from ggdp.cli.output import AsJson, example, print_json, print_table, require_picture, say, working, write_picture
+from ggdp.cli.output import FORMATS, AsJson, example, print_json, print_table, say, working, write_picture
 from ggdp.errors import ArgumentError
 from ggdp.privacy import ApproxDP, PureDP
 
@@ -117,7 +117,7 @@ def show(
 
     if plot is not None:
         require_apart_from_ledger(url, plot=[plot])
-        require_picture(plot, overwrite=overwrite)
+        writable_file("plot", plot, FORMATS, overwrite=overwrite)
     from ggdp.ledger import Ledger
     from ggdp.ledger.ledger import NOTE, overview
 

@@ -18,9 +18,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 import typer
 
 from ggdp import _validate
+from ggdp._files import writable_file
 from ggdp._rounding import rounded_down_text, rounded_text, rounded_up_text
 from ggdp.cli.flags import Delta, Epsilon, NeighboursFlag, NotionFlag, numbers_of, shown_as_typed
-from ggdp.cli.output import AsJson, print_json, print_table, require_picture, say, write_picture
+from ggdp.cli.output import FORMATS, AsJson, print_json, print_table, say, write_picture
 from ggdp.errors import ArgumentError, UnattainableError
 from ggdp.privacy import Neighbours, Sensitivity
 from ggdp.tables.request import goal_of
@@ -198,7 +199,7 @@ def plan(
     goal = None if epsilon is None else goal_of(epsilon, delta, notion)
     query = sensitivity_of(sensitivity, box, max_cells, norm, neighbours)
     if plot is not None:
-        require_picture(plot, overwrite=overwrite)
+        writable_file("plot", plot, FORMATS, overwrite=overwrite)
     from ggdp.planning import plan as planned
 
     with _progress() as progress:

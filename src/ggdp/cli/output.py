@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ggdp._files import write_together
-from ggdp.errors import ArgumentError
+from ggdp._files import write_together, writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,25 +73,12 @@ def example(*lines: str) -> str:
 FORMATS = (".png", ".pdf", ".svg")
 
 
-def require_picture(plot: Path, *, overwrite: bool) -> None:
-    """Raise if the file cannot be written, before the work is done."""
-    if plot.suffix.lower() not in FORMATS:
-        raise ArgumentError("plot", str(plot), "must end in " + ", ".join(FORMATS))
-    if not plot.parent.is_dir():
-        raise ArgumentError("plot", str(plot), f"{str(plot.parent)!r} is not a directory; create it first")
-    if plot.exists() and not overwrite:
-        raise ArgumentError("plot", str(plot), "already exists; pass --overwrite to replace it, or name another file")
-
-
 def write_picture(plot: Path, figure: Figure, *, overwrite: bool) -> None:
     """Write a figure in the format that the file's ending names."""
     picture = io.BytesIO()
     figure.savefig(picture, format=plot.suffix.lower()[1:], dpi=300)
-    try:
+    with writing("plot", str(plot)):
         write_together({plot: picture.getvalue()}, overwrite=overwrite)
-    except OSError as failed:
-        why = failed.strerror or str(failed)
-        raise ArgumentError("plot", str(plot), f"cannot be written ({why}); name another file") from None
 
 
 @contextmanager

@@ -96,6 +96,7 @@ import math
 from collections.abc import Callable
 from functools import lru_cache, partial
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from attrs import field, frozen
@@ -255,7 +256,8 @@ class MinkowskiNoise:
         series = -math.log(-math.expm1(-step / self._float_scale)) * (
             2.0 if self.kind == "added" and step == 1.0 else 1.0
         )
-        return np.where(possible, np.exp(series - norm / self._float_scale - self._moments[0]), 0.0)
+        masses = np.exp(series - norm / self._float_scale - self._moments[0])
+        return np.asarray(np.where(possible, masses, 0.0), dtype=np.float64)
 
     @property
     def std(self) -> tuple[float, ...]:
@@ -287,6 +289,8 @@ class MinkowskiNoise:
         a, c, base = _nodes(self.kind, self.groups, self._float_scale, fine=True)
         weights = np.exp(base + _log_counts(self.kind, self.groups, a, c) - self._moments[0])
         weights /= weights.sum()
+        # What is left out counts as outside.
+        a, c, weights = (x[weights > 1e-13] for x in (a, c, weights))
 
         def tail(k: float) -> float:
             inside = {pair: self._inside(*pair, k, a, c) for pair in set(zip(self.groups, self.cells, strict=True))}
@@ -299,13 +303,13 @@ class MinkowskiNoise:
         """Return a lower bound of the probability that all cells of a group are below k on both sides."""
         u = a - c
         if n == 0:
-            return (np.abs(u) < k) * 1.0
+            return (np.abs(u) < k).astype(np.float64)
         if n == 1:
             far = k - 1.0
             low, high = np.maximum(-c, -far), np.minimum(a, far)
             if cells > n:
                 low, high = np.maximum(low, u - far), np.minimum(high, u + far)
-            return np.maximum(high - low + 1.0, 0.0) / (a + c + 1.0)
+            return np.asarray(np.maximum(high - low + 1.0, 0.0) / (a + c + 1.0), dtype=np.float64)
         logs, both = _log_counts(self.kind, (n,), a, c), np.zeros_like(a)
         for x, y in ((a, c), (c, a)):
             reached = x >= k
@@ -352,7 +356,7 @@ def spreads(groups: tuple[int, ...], kind: str, scale: float) -> tuple[float, ..
     return tuple(math.sqrt(squares[n]) for n in groups)
 
 
-def _ratios(kind: str, most: int, t: Floats, u: Floats | float) -> list[Floats]:
+def _ratios(kind: str, most: int, t: Floats | float, u: Floats | float) -> list[Any]:
     """Return N_(n+1) / N_n for n = 0, ..., most at a + c = t and a - c = u."""
     if kind == "signed":
         steps = [odd := 2.0 * t + 1.0]
@@ -365,12 +369,13 @@ def _ratios(kind: str, most: int, t: Floats, u: Floats | float) -> list[Floats]:
     return steps
 
 
-def _log_counts(kind: str, groups: tuple[int, ...], a: Floats, c: Floats) -> Floats:
+def _log_counts(kind: str, groups: tuple[int, ...], a: Floats | float, c: Floats | float) -> Floats:
     """Return the sum over groups of log N_n(a, c)."""
     t, u = (a, 0.0) if kind == "signed" else (a + c, a - c)
     total = np.zeros(np.shape(t))
-    if groups and max(groups):
-        ratios = _ratios(kind, max(groups) - 1, t, u)
+    most = max(groups, default=0)
+    if most:
+        ratios = _ratios(kind, most - 1, t, u)
         # Step n is taken by every group that is larger.
         larger = np.cumsum(np.bincount(groups)[::-1])[::-1]
         for n, ratio in enumerate(ratios):
@@ -382,7 +387,8 @@ def _log_half(kind: str, n: int, a: Floats, c: Floats) -> Floats:
     """Return the logarithm of the number of points of a ball with x_1 >= 0."""
     t, u = (a, 0.0) if kind == "signed" else (a + c, a - c)
     ratio = _ratios(kind, n - 1, t, u)[n - 1]
-    return _log_counts(kind, (n - 1,), a, c) + np.log((ratio + 1.0 + u / n) / 2.0)
+    share: Floats = np.log((ratio + 1.0 + u / n) / 2.0)
+    return _log_counts(kind, (n - 1,), a, c) + share
 
 
 def _terms(kind: str, n: int, a: int, c: int) -> list[int]:
@@ -442,14 +448,14 @@ class _Radii:
 
     def draw(self, count: int, rng: Source) -> tuple[Integers, Integers]:
         """Return the radii a and c of so many draws."""
-        found: list[tuple[Integers, Integers]] = []
+        found = [np.empty((2, 0), dtype=np.int64)]
         left = count
         while left > 0:
             a, c = self._round(left + left // 2 + 4, rng)
-            found.append((a[:left], c[:left]))
+            found.append(np.stack([a[:left], c[:left]]))
             left -= a.size
-        both = tuple(np.concatenate(parts) for parts in zip(*found, strict=True)) if found else ()
-        return both or (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+        a, c = np.concatenate(found, axis=1)
+        return a, c
 
     def _round(self, count: int, rng: Source) -> tuple[Integers, Integers]:
         """Return those of so many proposals that are accepted."""
@@ -571,7 +577,7 @@ def _signs(kind: str, n: Integers, a: Integers, c: Integers, rng: Source) -> Int
     below = below[:, :-1] / below[:, -1:]
     words = random_words(rng, n.size)
     uniform = (words * 2.0**-64)[:, None]
-    found = (uniform >= below).sum(axis=1)
+    found: Integers = (uniform >= below).sum(axis=1)
     for k in np.flatnonzero((np.abs(uniform - below) <= 2.0**-44 * (i.size + 16) ** 2).any(axis=1)):
         counts = _terms(kind, int(n[k]), int(a[k]), int(c[k]))
         sums = [0, *accumulate(counts)]
@@ -628,7 +634,7 @@ def _even(kind: str, groups: tuple[int, ...], scale: float, parts: float) -> tup
     mode, spread, apart = _centre(kind, groups, scale)
     step = max(1.0, float(int(spread / parts)))
     reach = 11.0 * spread if apart else mode + 12.0 * spread + 20.0
-    x = mode + step * np.arange(-math.ceil(reach / step), math.ceil(reach / step) + 1)
+    x = (mode + step * np.arange(-math.ceil(reach / step), math.ceil(reach / step) + 1)).astype(np.float64)
     return x[x >= 0.0], step
 
 
@@ -641,7 +647,7 @@ def _nodes(kind: str, groups: tuple[int, ...], scale: float, *, fine: bool = Fal
     if _by_gauss(kind, groups, scale) and not fine:
         x, logs = _gauss(scale, (sum(groups) + 4) // 2)
     else:
-        x, step = _even(kind, groups, scale, 8.0 if fine else 1.2)
+        x, step = _even(kind, groups, scale, (8.0 if kind != "added" or max(groups) < 4 else 3.0) if fine else 1.2)
         logs = math.log(step) - x / scale
     if kind != "added":
         return x, x, logs
@@ -676,7 +682,7 @@ def _gauss(scale: float, count: int) -> tuple[Floats, Floats]:
     q, p = max(math.exp(-1.0 / scale), 1e-300), -math.expm1(-1.0 / scale)
     k = np.arange(float(count))
     diagonal, beside = (k + q * (k + 1.0)) / p, k[1:] * math.sqrt(q) / p
-    x = np.linalg.eigvalsh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
+    x: Floats = np.linalg.eigvalsh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)).astype(np.float64)
     # Weights are 1 / sum p_k(x)^2 over the orthonormal polynomials p_k.
     before, now = np.zeros_like(x), np.full_like(x, math.sqrt(p))
     squares, turn, logs = now**2, x * (1.0 + math.sqrt(q)) / (1.0 - math.sqrt(q)), np.zeros_like(x)
@@ -692,4 +698,5 @@ def _gauss(scale: float, count: int) -> tuple[Floats, Floats]:
                 values[large] *= 10.0**-power
             logs[large] -= 200.0 * math.log(10.0)
         logs -= np.log(squares)
-    return x, np.where(np.isfinite(logs), logs, -np.inf)
+    logs[~np.isfinite(logs)] = -np.inf
+    return x, logs

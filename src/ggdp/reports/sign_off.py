@@ -13,17 +13,16 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, field, frozen
 
-from ggdp._files import write_together
+from ggdp._files import writable_file, write_together, writing
 from ggdp.accounting import compose
-from ggdp.errors import ArgumentError, ArgumentTypeError, Message
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, Guarantee, PureDP
 from ggdp.privacy.beliefs import belief
 from ggdp.reports.deployment import NO_ANSWERS, Deployment, read_deployment
@@ -396,7 +395,7 @@ def report(
     targets: dict[str, Path] = {}
     for argument, path, endings in (("out", out, (".html", ".htm")), ("registry", registry, (".yaml", ".yml"))):
         if path is not None:
-            targets[argument] = _writable(argument, path, endings, read, overwrite=overwrite)
+            targets[argument] = writable_file(argument, path, endings, read, overwrite=overwrite)
     if ledger is not None:
         from ggdp.ledger.charging import require_apart_from_ledger
 
@@ -415,38 +414,9 @@ def report(
         contents[targets["out"]] = found.to_html().encode()
     if contents:
         argument, file = next(iter(targets.items()))
-        with _writing(argument, str(file)):
+        with writing(argument, str(file)):
             write_together(contents, overwrite=overwrite)
     return found
-
-
-def _writable(
-    argument: str,
-    path: str | os.PathLike[str],
-    endings: tuple[str, ...],
-    read: Iterable[str | os.PathLike[str]],
-    *,
-    overwrite: bool,
-) -> Path:
-    """Return the path of a file to write, refused as an argument where it cannot be written or is one that is read."""
-    with _writing(argument, os.fspath(path)):
-        file = Path(path)
-        why: str | Message | None = None
-        if file.suffix.lower() not in endings:
-            why = "must end in " + " or ".join(endings)
-        elif not file.parent.is_dir():
-            why = f"{str(file.parent)!r} is not a directory; create it first"
-        elif file.is_dir():
-            why = "is a directory; name a file"
-        elif os.path.realpath(file) in {os.path.realpath(one) for one in read}:
-            why = "is a file that is read; name another file"
-        elif os.path.lexists(file) and not overwrite:
-            why = Message("already exists; pass {overwrite:True} to replace it, or name another file")
-        elif not os.access(file.parent, os.W_OK | os.X_OK):
-            why = f"cannot be written: no write permission for {str(file.parent)!r}"
-        if why is not None:
-            raise ArgumentError(argument, str(file), why)
-    return file
 
 
 def _paths(manifests: object) -> tuple[str, ...]:
@@ -467,15 +437,3 @@ def _paths(manifests: object) -> tuple[str, ...]:
     if not found:
         raise ArgumentError("manifests", [], "must not be empty")
     return tuple(found.values())
-
-
-@contextmanager
-def _writing(argument: str, name: str) -> Iterator[None]:
-    """Turn what the system says about a file that cannot be written into an error that names the argument."""
-    try:
-        yield
-    except ArgumentError:
-        raise
-    except (OSError, ValueError) as failed:
-        why = getattr(failed, "strerror", None) or str(failed)
-        raise ArgumentError(argument, name, f"cannot be written ({why}); name another file") from None

@@ -165,8 +165,8 @@ def _array(series: Any, column: Column | None) -> pa.Array:  # noqa: ANN401 - a 
         return _read_each(series, read, pa.int64(), column.text.nulls, column.rewriting)
     # Texts are read as declared afterwards, with those of other frames.
     written = column.text.written if column is not None and column.kind == "date" else lambda _: None
-    read = partial(_text, instead=text_of_invalid(column), day=lambda day: written(day) or day.isoformat())
-    return _read_each(series, read, pa.string())
+    texts = partial(_text, instead=text_of_invalid(column), day=lambda day: written(day) or day.isoformat())
+    return _read_each(series, texts, pa.string())
 
 
 def _read_each(

@@ -146,9 +146,8 @@ class ProgramFiles(Engine):
         if self._table is None or not written.items() <= self._written.items():
             self._written |= written
             # The labels that are needed follow from the filter, which is that of every query.
-            asked_of = {"columns": self._columns, "labelled": labels, "written": self._written}
-            read = partial(_read, files=self._files, rows=self._rows, **asked_of)
-            self._table = pa.concat_tables(map(read, self._files.paths))
+            asked_of = self._files, self._columns, labels, self._written, self._rows
+            self._table = pa.concat_tables(_read(path, *asked_of) for path in self._files.paths)
         values = dict(zip(self._columns, self._table.columns, strict=False))
         texts = dict(zip(labels, self._table.columns[len(values) :], strict=True))
         taken = pa.table(values | {name: texts[name] for name in self._labelled})

@@ -452,7 +452,7 @@ def _is_delimiter(delimiter: object) -> bool:
 
 def read_header(path: str, text: TextFormat) -> Header:
     """Return the header of a CSV file; no record after it is looked at."""
-    unreadable = None
+    unreadable: str | None = None
     try:
         begin = b""
         for chunk in _decoded_chunks(path, text.encoding, 1 << 16):

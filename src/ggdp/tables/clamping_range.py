@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggdp import _validate
-from ggdp._files import write_together
+from ggdp._files import writable_file, write_together, writing
 from ggdp._records import takes
 from ggdp._rounding import rounded_text
 from ggdp.domain.column import Column
@@ -140,15 +140,15 @@ class RangeRelease:
     def statement(self) -> str:
         """What was found, and what clamping to it cuts, in words."""
         if self.by is not None:
-            found = [(one, one.lower, one.upper) for one in self.levels]
-            ends = [
-                f"{_number(a)} and {_number(b)} for {str(one.level)!r}" for one, a, b in found if None not in (a, b)
-            ]
-            none = [repr(str(one.level)) for one in self.levels if one.lower is None]
+            ends, none = [], []
+            for one in self.levels:
+                if one.lower is None or one.upper is None:
+                    none.append(repr(str(one.level)))
+                else:
+                    ends.append(f"{_number(one.lower)} and {_number(one.upper)} for {str(one.level)!r}")
             said = [f"Values of {self.column!r} are mostly between {', '.join(ends)}."] if ends else []
-            said += [f"No range was found for {', '.join(none)}: declare one that is known without the data."] * any(
-                none
-            )
+            if none:
+                said.append(f"No range was found for {', '.join(none)}: declare one that is known without the data.")
             return " ".join([*said, f"Buckets whose noisy count is at most {self.noise_level:,} are taken for noise."])
         if self.lower is None or self.upper is None:
             return (
@@ -183,11 +183,12 @@ class RangeRelease:
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the range with its manifest to a .json file, completely or not at all."""
-        target = checked_path(path, overwrite=overwrite)
+        target = writable_file("out", path, (".json",), overwrite=overwrite)
         content = (json.dumps(self.to_dict(), indent=2) + "\n").encode()
         # The signature of a file that is replaced goes with it.
         signature = {signature_file(target): None} if overwrite else {}
-        write_together({target: content, **signature}, overwrite=overwrite)
+        with writing("out", str(target)):
+            write_together({target: content, **signature}, overwrite=overwrite)
 
     def __repr__(self) -> str:
         guarantee = "NOT PRIVATE: no guarantee" if self.guarantee is None else str(self.guarantee)
@@ -215,16 +216,6 @@ def noise_level(plan: TablePlan) -> int:
     """Return what noisy counts of empty buckets exceed in at most 5 % of all releases, for any bucket."""
     noise = plan.described_mechanism
     return simultaneous_half_width(noise.law.order, noise.scale, 0.95, plan.request.numbered_cells)
-
-
-def checked_path(path: str | Path, *, overwrite: bool) -> Path:
-    """Return where a range is written to; raise if it may not be, before anything is spent."""
-    target = Path(path)
-    if target.suffix.lower() != ".json":
-        raise ArgumentError("out", str(path), "must end in .json")
-    if target.exists() and not overwrite:
-        raise ArgumentError("out", str(path), Message("already exists; pass {overwrite:True} to replace it"))
-    return target
 
 
 def _with_usual_step(low: Fraction, high: Fraction) -> ValueRange | None:
@@ -307,26 +298,30 @@ class RangePlan:
         '--range age=32:64'
         """
         if self.out is not None:
-            checked_path(self.out, overwrite=overwrite)
+            writable_file("out", self.out, (".json",), overwrite=overwrite)
             require_apart(data, [self.out])
             require_apart_from_ledger(ledger, out=[self.out])
         histogram = self.histogram.run(data, temp_dir=temp_dir, rng=rng, ledger=ledger, analyst=analyst)
         assert isinstance(histogram, TableRelease)
-        each, shared = [], {"column": self.column, "share": self.share, "histogram": histogram}
+        found = RangeRelease(
+            column=self.column, lower=None, upper=None, share=self.share, outside=0.0, histogram=histogram
+        )
+        each: list[RangeRelease] = []
         labels = (None,) if self.by is None else histogram.plan.request.domain[self.by].labels
         counts = histogram.tables[0].noisy_count.reshape(len(labels), -1)
         for label, row in zip(labels, counts, strict=True):
             first, last, outside = kept_buckets(row, self.noise_level, self.share)
-            ends: tuple[float | None, ...] = (None, None)
+            lower = upper = None
             if first is not None:
-                ends = tuple(float(np.clip(edge, EDGES[1], EDGES[-2])) for edge in (EDGES[first], EDGES[last + 1]))
-            each.append(RangeRelease(lower=ends[0], upper=ends[1], outside=outside, level=label, **shared))
-        found = each[0]
-        if self.by is not None:
+                lower, upper = (float(np.clip(edge, EDGES[1], EDGES[-2])) for edge in (EDGES[first], EDGES[last + 1]))
+            each.append(replace(found, lower=lower, upper=upper, outside=outside, level=label))
+        if self.by is None:
+            found = each[0]
+        else:
             lower = min((one.lower for one in each if one.lower is not None), default=None)
             upper = max((one.upper for one in each if one.upper is not None), default=None)
             most = max(one.outside for one in each)
-            found = RangeRelease(lower=lower, upper=upper, outside=most, by=self.by, levels=tuple(each), **shared)
+            found = replace(found, lower=lower, upper=upper, outside=most, by=self.by, levels=tuple(each))
         if self.out is not None:
             found.write(self.out, overwrite=overwrite)
         return found
@@ -418,7 +413,7 @@ def plan_range(
     measured = Column(name=column, edges=list(EDGES), **kept)
     histogram = plan_table([*names, column], goal, Domain([*others, measured]), **given)
     # Whether it may be replaced is said by a run.
-    target = None if out is None else checked_path(out, overwrite=True)
+    target = None if out is None else writable_file("out", out, (".json",), overwrite=True)
     share = _validate.probability(share=share)
     return RangePlan(column=column, share=share, histogram=histogram, out=target, by=names[0] if names else None)
 

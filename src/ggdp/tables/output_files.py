@@ -37,7 +37,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ggdp._files import write_together
+from ggdp._files import write_together, writing
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 from ggdp.ledger.charging import require_apart_from_ledger
 from ggdp.signatures import sign, signature_file
@@ -136,7 +136,7 @@ def require_free(
     if directory == Path(path) and not os.path.lexists(directory):
         # A directory of tables is made when they are written.
         directory = directory.parent
-    try:
+    with writing(argument, path):
         if not directory.is_dir():
             said = f"cannot be written: {str(directory)!r} is not a directory; create it first"
             raise ArgumentError(argument, path, said)
@@ -152,8 +152,6 @@ def require_free(
                 raise ArgumentError(argument, path, Message(words, file=file.name))
         if not os.access(directory, os.W_OK | os.X_OK):
             raise ArgumentError(argument, path, f"cannot be written: no write permission for {str(directory)!r}")
-    except OSError as failed:
-        raise _unwritable(path, failed, argument) from None
     require_apart(data, files)
 
 
@@ -208,13 +206,11 @@ def write_files(files: dict[Path, bytes], path: str, *, overwrite: bool, key: Ed
         if is_manifest(file)
     }
     directory, contents = Path(path), {**files, **signatures}
-    try:
+    with writing("out", path):
         if any(file.parent == directory for file in files) and not os.path.lexists(directory):
             _write_directory(directory, contents, overwrite=overwrite)
         else:
             write_together(contents, overwrite=overwrite)
-    except OSError as failed:
-        raise _unwritable(path, failed) from None
 
 
 def is_manifest(file: Path) -> bool:
@@ -233,10 +229,6 @@ def _write_directory(directory: Path, contents: Mapping[Path, bytes | None], *, 
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
         raise
-
-
-def _unwritable(path: str, failed: OSError, argument: str = "out") -> ArgumentError:
-    return ArgumentError(argument, path, f"cannot be written ({failed.strerror or failed}); name another file")
 
 
 def wide_form(table: Table) -> pa.Table:

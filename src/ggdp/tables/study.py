@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, fields_dict
 
 from ggdp import _validate
-from ggdp._files import MOST_TOML, parsed_toml, read_file, read_json, write_together
+from ggdp._files import MOST_TOML, parsed_toml, read_file, read_json, writable_file, write_together, writing
 from ggdp._records import checked, frozen
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError
 from ggdp.noise.entropy import takes_rng
@@ -184,14 +184,9 @@ class Study:
 
     def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the study to a TOML file, from whose directory on its paths are; an existing file stays by default."""
-        file = Path(path)
-        if file.suffix.lower() != ".toml":
-            raise ArgumentError("path", str(file), "must end in .toml")
-        try:
+        file = writable_file("path", path, (".toml",), overwrite=overwrite)
+        with writing("path", str(file)):
             write_together({file: self.to_toml(file.parent).encode()}, overwrite=overwrite)
-        except OSError as failed:
-            said = "already exists" if isinstance(failed, FileExistsError) else f"cannot be written ({failed.strerror})"
-            raise ArgumentError("path", str(file), f"{said}; name another file") from None
 
 
 _OWN = tuple(name for name in fields_dict(Study) if name not in ("request", "names"))
