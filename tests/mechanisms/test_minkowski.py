@@ -46,6 +46,7 @@ def scripted(monkeypatch):
         (ggdp.Sensitivity.histogram(), None, "sensitivity"),
         ([2, 2], None, "sensitivity"),
         (GROUPS, 0.5, "grid"),
+        (ggdp.Sensitivity.groups([2, 2], d=1.5), None, "sensitivity"),
         (ggdp.Sensitivity.box([1.0, 1.0]), 0.5, "grid"),
         (ggdp.Sensitivity.norm(2, 1.0, dimension=3), Grid(step=2.0**80), "scale"),
         (ggdp.Sensitivity.norm(2, 1.0, dimension=3), Grid(step=2.0**-60), "scale"),
