@@ -59,7 +59,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from ggdp.noise import bounded_law
-from ggdp.noise.minkowski_noise import spreads
+from ggdp.noise.minkowski_noise import MinkowskiNoise, spreads
 from ggdp.noise.norm_ball_noise import vector_noise
 from ggdp.releases.error_law import VectorErrorLaw, checked_level, simultaneous_half_width
 
@@ -127,11 +127,12 @@ def far(order: float, scale: float, weights: NDArray[np.float64], cells: int, mi
 @lru_cache(maxsize=8)
 def sum_law(parts: tuple[Part, ...]) -> SumLaw | None:
     """Return the law of a sum of independent noise; None if it is another, or has too many points."""
-    if any(isinstance(part[0], VectorErrorLaw) for part in parts) or max(scale for _, scale, _ in parts) > _MOST_SCALE:
+    plain = [(part[0], part[1], part[2]) for part in parts if not isinstance(part[0], VectorErrorLaw)]
+    if len(plain) < len(parts) or max(scale for _, scale, _ in plain) > _MOST_SCALE:
         return None
-    step = 2 * int(min(scale for _, scale, _ in parts) / (2.0 * _BLOCKS)) + 1
+    step = 2 * int(min(scale for _, scale, _ in plain) / (2.0 * _BLOCKS)) + 1
     halves, reach = [], 0
-    for order, scale, count in parts:
+    for order, scale, count in plain:
         blocks = int(scale * _DEPTH ** (1.0 / order)) // step + 2
         k = np.abs(np.arange(blocks * step, dtype=np.float64) - (step - 1) // 2)
         half = bounded_law.weights(order, scale, k).reshape(blocks, step).sum(axis=1)
@@ -143,7 +144,7 @@ def sum_law(parts: tuple[Part, ...]) -> SumLaw | None:
     if size > _MOST_POINTS:
         return None
     spectrum = np.ones(size // 2 + 1)
-    for (_, _, count), half in zip(parts, halves, strict=True):
+    for (_, _, count), half in zip(plain, halves, strict=True):
         around = np.zeros(size)
         around[: half.size] = half
         around[-half.size + 1 :] = half[:0:-1]
@@ -151,7 +152,7 @@ def sum_law(parts: tuple[Part, ...]) -> SumLaw | None:
     masses = np.maximum(np.fft.irfft(spectrum, size)[: reach + 1], 0.0)
     places = np.arange(reach + 1, dtype=np.float64) * step
     deviation = math.sqrt(2.0 * float(np.sum(masses * np.square(places))))
-    return SumLaw(masses, step, sum(count for _, _, count in parts) * (step // 2), deviation)
+    return SumLaw(masses, step, sum(count for _, _, count in plain) * (step // 2), deviation)
 
 
 def sum_half_width(parts: tuple[Part, ...], level: float) -> int:
@@ -164,7 +165,9 @@ def sum_half_width(parts: tuple[Part, ...], level: float) -> int:
     if any(isinstance(part[0], VectorErrorLaw) for part in parts):
         if len(parts) > 1:
             return sum(sum_half_width((part,), _of_several(level, len(parts))) for part in parts)
-        return _norm_half_width(*parts[0], level)
+        of_norm, plus, minus = parts[0]
+        assert isinstance(of_norm, VectorErrorLaw)
+        return _norm_half_width(of_norm, int(plus), minus, level)
     if law is None:
         cells = sum(count for _, _, count in parts)
         return sum(count * simultaneous_half_width(order, scale, level, cells) for order, scale, count in parts)
@@ -181,6 +184,7 @@ def _norm_half_width(law: VectorErrorLaw, plus: int, minus: int, level: float) -
     """Return an h with P(|S| <= h) >= level for a sum of cells with noise of a norm, less a sum of others."""
     noise, j, number = vector_noise(law.law), law.group, plus + minus
     assert j is not None
+    assert isinstance(noise, MinkowskiNoise)
     if number <= 1:
         return int(law.half_width(level)) * number
     found = [number * int(law.half_width(_of_several(level, number)))]

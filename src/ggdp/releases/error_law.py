@@ -830,15 +830,18 @@ class JointLaw:
 
     def bias(self, true: ArrayLike | None = None) -> float | Floats:
         """Return the mean error at hypothetical true values, or the largest."""
-        return self._ask("bias", true)
+        found: float | Floats = self._ask("bias", true)
+        return found
 
     def standard_error(self, true: ArrayLike | None = None) -> float | Floats:
         """Return the standard deviation at hypothetical true values, or the largest."""
-        return self._ask("standard_error", true)
+        found: float | Floats = self._ask("standard_error", true)
+        return found
 
     def root_mean_square_error(self, true: ArrayLike | None = None) -> float | Floats:
         """Return the root mean square error at hypothetical true values, or the largest."""
-        return self._ask("root_mean_square_error", true)
+        found: float | Floats = self._ask("root_mean_square_error", true)
+        return found
 
     def _ask(self, measure: str, true: ArrayLike | None) -> Any:  # noqa: ANN401 - a float or an array
         if true is None:

@@ -177,6 +177,8 @@ class NoiseRecord:
             return "; ".join(str(record) for _, record in self.parts)
         place = "on the integers" if self.law.step is None else f"on a grid of step {rounded_text(self.law.step)}"
         shown = "" if self.threshold is None else f"; {self.threshold}"
+        assert self.law.order is not None
+        assert self.scale is not None
         order, scale = rounded_text(self.law.order, 6), rounded_text(self.scale, 6)
         return f"{self.name} noise of order {order}, scale {scale}, {place}{shown}"
 

@@ -49,7 +49,7 @@ from ggdp.accounting.composition import SCHEMA
 from ggdp.errors import ArgumentError, MissingExtraError
 from ggdp.ledger.charging import ChargeRequest
 from ggdp.privacy import Guarantee, Neighbours
-from ggdp.releases.error_law import ErrorLaw, VectorErrorLaw
+from ggdp.releases.error_law import ErrorLaw, JointLaw, VectorErrorLaw
 from ggdp.releases.mechanism_record import LEVEL, MechanismRecord, NoiseRecord, Threshold, thresholded_intervals
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ class Release:
             raise ArgumentError("release", str(self.mechanism), f"has no {quantity}: no noise was added to a number")
         return self.mechanism
 
-    def _error_law(self, quantity: str) -> ErrorLaw | VectorErrorLaw:
+    def _error_law(self, quantity: str) -> ErrorLaw | VectorErrorLaw | JointLaw:
         """Return the law of the errors of the values, if they are still those of the noise."""
         record = self._noise(quantity)
         if record.threshold is not None:

@@ -211,8 +211,8 @@ def _declared(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Sou
     values = np.concatenate([noisy[table] for table in range(len(domains))])
     release = make_release(values, plan.described_mechanism, plan.raw_guarantee if is_private(bits) else None)
     if request.total is not None:
-        ends = accumulate((cells.size for cells in shown), initial=0)
-        parts = [slice(start, stop) for start, stop in pairwise(ends)]
+        edges = accumulate((cells.size for cells in shown), initial=0)
+        parts = [slice(start, stop) for start, stop in pairwise(edges)]
         release = fit_total(release, request.total, nonnegative=request.nonnegative, parts=parts)
     elif request.nonnegative:
         release = clip(release, lower=0)

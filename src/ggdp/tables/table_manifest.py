@@ -112,8 +112,8 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
             total = "which has noise as well"
             if request.neighbours == "replace-one":
                 total = f"the number of {request.unit_name or 'rows'} without noise"
-            names = listed([" x ".join(names) or "all rows" for names in shared])
-            said.append(f"The {raw} of {names} add up to the same total, {total}: their noise is drawn together.")
+            alike = listed([" x ".join(names) or "all rows" for names in shared])
+            said.append(f"The {raw} of {alike} add up to the same total, {total}: their noise is drawn together.")
     columns = [column for domain in request.domains for column in domain]
     of_units = f"All {'rows' if request.unit is None and not request.unit_name else units_noun(request)} are stated to"
     for column in dict.fromkeys(column for column in columns if column.complete):

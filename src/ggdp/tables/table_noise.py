@@ -125,10 +125,11 @@ def joint(guarantees: Iterable[Guarantee]) -> Guarantee:
     """
     found = list(guarantees)
     weakest = max(found, key=lambda one: NOTIONS.index(one.notion))
-    total = rounded_up(sum(Fraction(one.epsilon) for one in found), of="epsilon")
+    total = rounded_up(sum((Fraction(one.epsilon) for one in found), Fraction(0)), of="epsilon")
     if isinstance(weakest, PureDP):
         return replace(weakest, epsilon=total)
-    return replace(weakest, epsilon=total, delta=rounded_up(sum(Fraction(one.delta) for one in found), of="delta"))
+    delta = rounded_up(sum((Fraction(one.delta) for one in found), Fraction(0)), of="delta")
+    return replace(weakest, epsilon=total, delta=delta)
 
 
 def has_choice(request: TableRequest) -> bool:
@@ -142,12 +143,12 @@ def groups_of(request: TableRequest, tables: Sequence[int]) -> Sensitivity:
 
     Where each unit is in one cell of every one of several tables that are complete, it is not.
     """
-    sizes, most = (tuple(one[table] for table in tables) for one in (request.sizes, request.most_cells))
+    sizes, most = [request.sizes[table] or 0 for table in tables], max(request.most_cells[table] for table in tables)
     # Of a table of one cell under replace-one nothing would be hidden.
     least = 1 if request.neighbours == "add-remove" else 2
-    complete = [max(most) == 1 and request.complete[table] and (request.sizes[table] or 0) >= least for table in tables]
-    limits: dict[str, Any] = {"max_cells": max(most), "d": request.most_in_a_cell, "neighbours": request.neighbours}
-    return Sensitivity.groups([size or 0 for size in sizes], complete=complete, **limits)
+    whole = [most == 1 and request.complete[table] and size >= least for table, size in zip(tables, sizes, strict=True)]
+    limits: dict[str, Any] = {"max_cells": most, "d": request.most_in_a_cell, "neighbours": request.neighbours}
+    return Sensitivity.groups(sizes, complete=whole, **limits)
 
 
 def cells_of(request: TableRequest, tables: Sequence[int]) -> Sensitivity:

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
     from ggdp.ledger import Ledger
     from ggdp.ledger.chain import Entry
-    from ggdp.mechanisms import Mechanism
+    from ggdp.mechanisms import Mechanism, MinkowskiMechanism
     from ggdp.noise import Source
     from ggdp.tables.executor_release import WrittenRelease
 
@@ -193,11 +193,11 @@ class TablePlan:
         return joint([*(part.mechanism.guarantee for part in self.parts), *cut])
 
     @property
-    def mechanism(self) -> Mechanism:
+    def mechanism(self) -> Mechanism | MinkowskiMechanism:
         """The noise; that of the first part where tables have noise of their own (`parts`)."""
         return self.parts[0].mechanism
 
-    def mechanism_of(self, table: int) -> Mechanism:
+    def mechanism_of(self, table: int) -> Mechanism | MinkowskiMechanism:
         """Return the noise of a table."""
         return next(part.mechanism for part in self.parts if table in part.tables)
 
@@ -206,23 +206,26 @@ class TablePlan:
         """The law of the noise of a cell, for each table."""
         found = {table: law for part in self.parts for table, law in zip(part.tables, part.laws, strict=True)}
         laws = [found[table] for table in range(len(self.request.by))]
-        return tuple(laws if self.threshold is None else [evolve(law, clamp=None) for law in laws])
+        # Noise of a norm has no clamp.
+        return tuple(evolve(law, clamp=None) if self.threshold and isinstance(law, ErrorLaw) else law for law in laws)
 
     @cached_property
     def described_mechanism(self) -> NoiseRecord:
         """The mechanism as a release describes it: for the goal of the request, with the threshold."""
         described, split = self.mechanism.record, self.statistics
         sizes = [size for size in self.request.sizes if size is not None]
-        law = described.law
+        law: ErrorLaw | VectorErrorLaw | JointLaw = described.law
         if split is not None and split.blocks:
             # A row for each sum of a table, group after group.
-            groups = [part.mechanism.law.of_groups for part in self.parts]
+            laws = (part.mechanism.law for part in self.parts)
+            groups = [one.of_groups for one in laws if isinstance(one, VectorErrorLaw)]
             runs = (zip(*pair, strict=True) for pair in zip(split.tables, groups, strict=True))
             rows = zip(sizes, runs, strict=True)
             law = JointLaw(tuple((group.sums * size, one) for size, table in rows for group, one in table))
         elif len(self.parts) > 1:
             law = JointLaw(tuple(zip(sizes, self.laws, strict=True)))
         if len(self.parts) > 1:
+            assert isinstance(law, JointLaw)
             records = [(part.tables, part.mechanism.record) for part in self.parts]
             described = NoiseRecord.joint(records, self.request.goal, str(self.request.sensitivity), law)
         described = replace(described, goal=self.request.goal, losses=self.losses, law=law)
@@ -586,12 +589,12 @@ def plan_request(
     blocks = None if split is None else in_blocks(request, split)
     if blocks is not None:
         parts, compared = (parts_for or statistics_parts)(request, goal, split)
-        split = split if parts[0].mechanism.record.certificate.law.norm is None else blocks
+        split = blocks if isinstance(parts[0].mechanism.law, VectorErrorLaw) else split
     elif has_choice(request):
         parts, compared = (parts_for or table_parts)(request, goal, None)
     else:
-        noise = noise_for(goal, sensitivity, None if request.order == AUTO else request.order)
-        parts, compared = (NoisePart(tuple(range(tables)), noise),), ()
+        independent = noise_for(goal, sensitivity, None if request.order == AUTO else request.order)
+        parts, compared = (NoisePart(tuple(range(tables)), independent),), ()
     noise, cut = parts[0].mechanism, plan_cut(request, noise_for)
     # In steps of the noise, of which a unit adds so many to a count.
     order, scale = noise.law.order, noise.law.scale

@@ -125,7 +125,8 @@ def dots_results(settings: TableSettings, *, progress: view.Progress = lambda _,
         return None
     order = np.argsort(shown.original["count"], kind="stable")
     places = np.unique(np.linspace(0, order.size - 1, min(3, order.size)).round().astype(int))
-    order_of, scale, dots = plan.mechanism.order, plan.mechanism.scale, int(settings.dots)
+    # One table of counts has independent noise.
+    order_of, scale, dots = plan.laws[0].order, plan.mechanism.scale, int(settings.dots)
     cells = [
         count_dots(shown.names[place], int(shown.table.noisy_count[place]), order=order_of, scale=scale, dots=dots)
         for place in order[places].tolist()
