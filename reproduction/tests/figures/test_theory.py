@@ -364,3 +364,6 @@ def test_errors_of_the_plain_distance_are_drawn_next_to_the_others():
         errors = [one.rmse for one in WITHIN if (one.mechanism, one.delta, one.order) == key]
         assert_curve(found, [2.0, 10.0, 99.0], errors)
     assert right.get_title(loc="left") == "Within bounds, $p$ = 2"
+    # The middle of the bounds, with the standard deviation of a uniform law.
+    (constant,) = (line for line in right.lines if line.get_color() == style.FAINT)
+    assert list(constant.get_ydata()) == pytest.approx([2 / 12**0.5, 99 / 12**0.5])

@@ -291,17 +291,17 @@ def of_plain_distance() -> Iterator[Claim]:
     yield judged(
         "plain-distance-draws",
         max(apart) > chance or free[plain].loss > 1.0,
-        "The law is that of the K-norm mechanism: R w/||w||_p, where w is noise of order p and R has the Gamma law of "
-        f"shape r. In {draws:,} releases of 5 numbers at each of p = {listed(orders)} the distribution functions of "
-        f"norm and direction are at most {short(max(apart), 2)} from these laws; chance allows {short(chance, 2)}. A "
-        "release takes 10 uniform random numbers, and none is rejected. b = Delta_p/epsilon keeps epsilon-DP; b = "
-        "2 Delta_u/epsilon would spend half of it. Where one person changes each number by 1, at p = 2 and epsilon = "
-        f"1, the root mean squared error is {short(free[plain].rmse, 3)} without bounds; that of GG noise, which keeps "
-        f"no pure DP, is {short(free['GG', small].rmse, 3)} for aDP at delta = {small:g} and "
-        f"{short(free['GG', large].rmse, 3)} at delta = {large:g}. "
-        f"On [0, 100], clamped, it is {short(wide[plain].rmse, 3)}, that of truncated noise "
-        f"{short(wide[cut].rmse, 3)}, and that of the Exponential mechanism with the p-th power "
-        f"{short(wide[power].rmse, 3)} (true loss {short(wide[power].loss, 3)}); on [0, 10] they are "
+        "The law is that of the K-norm mechanism: R w/||w||_p, where w is r independent values of noise of order p, "
+        f"and R the sum of r exponential ones. In {draws:,} releases of 5 numbers at each of p = {listed(orders)} the "
+        f"distribution functions of norm and direction are at most {short(max(apart), 2)} from these laws; chance "
+        f"allows {short(chance, 2)}. A release takes 10 uniform random numbers, and none is rejected. b = "
+        "Delta_p/epsilon keeps epsilon-DP; b = 2 Delta_u/epsilon would spend half of it. Where one person changes each "
+        f"number by 1, at p = 2 and epsilon = 1, the root mean squared error is {short(free[plain].rmse, 3)} without "
+        f"bounds; that of GG noise, which keeps no pure DP, is {short(free['GG', small].rmse, 3)} for aDP at delta = "
+        f"{small:g} and {short(free['GG', large].rmse, 3)} at delta = {large:g}. On [0, 100], clamped, it is "
+        f"{short(wide[plain].rmse, 3)}, that of truncated noise {short(wide[cut].rmse, 3)}, and that of the "
+        f"Exponential mechanism with the p-th power {short(wide[power].rmse, 3)} (true loss "
+        f"{short(wide[power].loss, 3)}); on [0, 10] they are "
         f"{listed((narrow[key].rmse for key in (plain, cut, power)), 3)}.",
     )
 

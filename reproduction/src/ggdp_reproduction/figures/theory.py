@@ -236,19 +236,28 @@ def plot_plain_distance(errors: Sequence[DistanceErrors]) -> Figure:
     """
     drawn = one_or_more(DistanceErrors, errors=errors)
     figure, (left, right) = new_figure(DOUBLE_WIDTH, 3.0, 2)
-    within = {one.order for one in drawn if one.width < math.inf} - {math.inf}
     for number, (name, mechanism, delta, highest) in enumerate(_DISTANCES):
         every = [one for one in drawn if (one.mechanism, one.delta) == (mechanism, delta)]
         every = [one for one in every if (one.order == math.inf) == highest]
         free = [one for one in every if one.width == math.inf]
-        bounded = [one for one in every if one.width < math.inf]
+        within = [one for one in every if one.width < math.inf]
         if highest and free:
-            left.axhline(free[0].rmse, label="_", **LINES[number])
+            left.axhline(free[0].rmse, linewidth=1.3, **LINES[number])
         else:
             curve(left, [one.order for one in free], [one.rmse for one in free], number)
-        curve(right, [one.width for one in bounded], [one.rmse for one in bounded], number, name)
+        curve(right, [one.width for one in within], [one.rmse for one in within], number, name)
+    bounded = [one for one in drawn if one.width < math.inf]
+    if bounded:
+        ends = np.array([min(one.width for one in bounded), max(one.width for one in bounded)])
+        right.set_ylim(top=1.4 * max(one.rmse for one in bounded))
+        # Over true values spread evenly over the bounds.
+        right.plot(ends, ends / math.sqrt(12.0), color=FAINT, linewidth=1.1, zorder=1.5)
+        place = min(ends[1], 200.0) * np.array([1.0, 1.0 / math.sqrt(12.0)])
+        near: dict[str, Any] = {"textcoords": "offset points", "xytext": (-5, 1), "ha": "right", "fontsize": SMALL}
+        right.annotate("middle of the bounds", place, **near)
     label(left, "order $p$", "root mean squared error", "Without bounds")
-    title = f"Within bounds, $p$ = {numeral(min(within))}" if within else "Within bounds"
+    orders = {one.order for one in bounded} - {math.inf}
+    title = f"Within bounds, $p$ = {numeral(min(orders))}" if orders else "Within bounds"
     label(right, "width of the bounds (units of the query)", "root mean squared error", title)
     for axes, ticks in ((left, [1, 2, 3, 4, 5, 7, 10, 15, 20, 25, 50]), (right, [0.5, 1, 2, 5, 10, 20, 50, 100])):
         axes.set_yscale("log")
@@ -613,7 +622,8 @@ def _drawn() -> Iterator[Drawing]:
         "(right) truncated noise and the Exponential mechanism with the p-th power of the distance keep pure DP, too, "
         f"the latter with a true loss of at most {max(losses_of):.2f}, and other noise is clamped to them. The errors "
         "of the plain distance within bounds are those of 2,000 releases. They stop growing with the width of the "
-        "bounds; those of truncated noise and of the Exponential mechanism do not.",
+        "bounds; those of truncated noise and of the Exponential mechanism do not. Grey is the middle of "
+        "the bounds, which uses no data.",
         place="Beside the end of the paper's Section 2.7",
         rows=[asdict(one) for one in (*free, *bounded)],
     )
