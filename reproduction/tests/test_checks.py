@@ -12,6 +12,7 @@ from ggdp_reproduction.comparisons import (
     delta_of_equal_variance,
     densities_at_scale,
     densities_at_variance,
+    distance_errors,
     epsilon_of_same_tail,
     exponential_losses,
     gaussian_bounds,
@@ -39,6 +40,7 @@ OF_ONE_EPSILON = [
     lambda epsilon: scales_by_order([1, 2], epsilon, 0.1),
     lambda epsilon: exponential_losses([1], epsilon),
     lambda epsilon: bounded_errors(2, epsilon, (0.0, 10.0)),
+    lambda epsilon: distance_errors(2, epsilon=epsilon),
 ]
 OF_DELTA = [
     lambda delta: gaussian_bounds(1.0, delta),
@@ -47,6 +49,7 @@ OF_DELTA = [
     lambda delta: epsilon_of_same_tail(1.0, delta, 1.0),
     lambda delta: variance_ratio(1.0, delta),
     lambda delta: scales_by_order([1, 2], 1.0, delta),
+    lambda delta: distance_errors(2, deltas=delta),
 ]
 OF_ORDERS = [
     lambda orders: densities_at_scale(orders, 0.0),
@@ -127,6 +130,13 @@ def test_other_wrong_arguments_are_named():
         exponential_losses([2], 1.0, bounds=(0.0, 10.0), utility="guess")
     with pytest.raises(ArgumentError, match="order"):
         bounded_errors(0.5, 1.0, (0.0, 10.0))
+    for order in (0.5, 51, math.nan, "2"):
+        with pytest.raises(ArgumentError, match=r"^order = "):
+            distance_errors(order)
+    with pytest.raises(ArgumentError, match=r"^width = "):
+        distance_errors(2, -1.0)
+    with pytest.raises(ArgumentError, match=r"^dimension = 1: "):
+        distance_errors(2, dimension=1)
 
 
 @pytest.mark.parametrize(

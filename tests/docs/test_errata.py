@@ -1,6 +1,7 @@
 """Every number of the errata page, computed anew: by the library where it has the quantity, else with mpmath."""
 
 import math
+from functools import partial
 
 import mpmath as mp
 import pytest
@@ -48,6 +49,25 @@ def gaussian_delta(notion, std, epsilon, sensitivity=1):
     if notion == "approximate":
         return normal_tail(t) - mp.exp(epsilon) * normal_tail(far)
     return normal_tail(t) + normal_tail(far)
+
+
+def test_the_plain_distance_has_the_errors_on_the_page(says):
+    from ggdp_reproduction.comparisons import distance_errors
+
+    # The mean of ||x||^2 / 5 with ||x|| of the Gamma law of shape 5 and scale sqrt 5; that of R^2 / 3 with shape 6.
+    says("plain-distance-2", mp.sqrt(5 * (5 * 6) / mp.mpf(5)))
+    says("plain-distance-infinity", mp.sqrt(6 * 7 / mp.mpf(3)))
+    says("plain-distance-laplace", 5 * mp.sqrt(2))
+    for mark, delta in (("plain-distance-small", 1e-6), ("plain-distance-large", 0.01)):
+        excess = partial(lambda delta, x: mp.log(gaussian_delta("approximate", x, 1, mp.sqrt(5)) / delta), delta)
+        says(mark, mp.findroot(excess, (3, 9)))
+    wide, narrow = ({one.mechanism: one.rmse for one in distance_errors(2, width)} for width in (100.0, 10.0))
+    says("plain-distance-wide", wide["plain distance"])
+    says("plain-distance-truncated", wide["truncated GG"])
+    says("plain-distance-power", wide["Exponential"])
+    says("plain-distance-narrow", narrow["truncated GG"])
+    says("plain-distance-constant", 10 / mp.sqrt(12))
+    assert narrow["truncated GG"] < narrow["plain distance"]
 
 
 def test_every_number_on_the_page_has_a_test(untested):

@@ -68,6 +68,7 @@ _FIGURES = (
         "lower-bounds",
         "bounded",
         "exponential",
+        "plain-distance",
         "gaussian-bounds",
         "tail-ratio",
         "same-tail",

@@ -16,6 +16,7 @@ from ggdp_reproduction.comparisons import (
     bounded_errors,
     delta_of_equal_variance,
     densities_at_scale,
+    distance_errors,
     epsilon_of_same_tail,
     exponential_losses,
     gaussian_bounds,
@@ -29,6 +30,9 @@ from ggdp_reproduction.comparisons import (
 
 SIZES = np.linspace(0.0, 12.0, 61)
 DELTAS = np.geomspace(1e-4, 0.5, 5)
+WITHOUT = [one for order in (1, 1.5, 2, np.inf) for one in distance_errors(order)]
+WITHIN = [one for order in (2, np.inf) for width in (2.0, 10.0, 99.0) for one in distance_errors(order, width)]
+DISTANCES = [*WITHOUT, *WITHIN]
 
 FIGURES = {
     "densities": figures.plot_densities,
@@ -39,6 +43,7 @@ FIGURES = {
     "gaussian_bounds": lambda: figures.plot_gaussian_bounds([gaussian_bounds(0.5, DELTAS)]),
     "scales": lambda: figures.plot_scales([scales_by_order([1, 2, 3], 1.0, 0.05)]),
     "exponential": lambda: figures.plot_exponential_loss(exponential_losses([1, 2], 1.0, bounds=(0.0, 10.0))),
+    "plain_distance": lambda: figures.plot_plain_distance(DISTANCES),
     "bounded": lambda: figures.plot_bounded_errors(bounded_errors(2, 1.0, (0.0, 10.0))),
 }
 
@@ -341,3 +346,24 @@ def test_one_result_is_drawn_as_a_sequence_of_one(plot, one):
 def test_a_unit_is_text(unit):
     with pytest.raises(ArgumentError, match=r"^unit = <class '\w+'>: must be of type str$"):
         plot_plan(plan(ApproxDP(1.0, 0.05), Sensitivity.histogram()), unit=unit)
+
+
+def test_errors_of_the_plain_distance_are_drawn_next_to_the_others():
+    left, right = figures.plot_plain_distance(DISTANCES).axes
+    plain, near, far = (
+        [one.rmse for one in WITHOUT if (one.mechanism, one.delta) == (name, delta) and one.order < np.inf]
+        for name, delta in (("plain distance", 0.0), ("GG", 1e-6), ("GG", 0.01))
+    )
+    for found, errors in zip(drawn(left), (plain, near, far), strict=False):
+        assert_curve(found, [1, 1.5, 2], errors)
+    level = next(line for line in left.lines if list(line.get_xdata()) == [0, 1])
+    assert set(level.get_ydata()) == {next(one.rmse for one in WITHOUT if one.order == np.inf)}
+    keys = ("plain distance", 0.0, 2), ("plain distance", 0.0, np.inf), ("GG", 1e-6, 2), ("GG", 0.01, 2)
+    keys = *keys, ("truncated GG", 0.0, 2), ("Exponential", 0.0, 2)
+    for found, key in zip(drawn(right), keys, strict=True):
+        errors = [one.rmse for one in WITHIN if (one.mechanism, one.delta, one.order) == key]
+        assert_curve(found, [2.0, 10.0, 99.0], errors)
+    assert right.get_title(loc="left") == "Within bounds, $p$ = 2"
+    # The middle of the bounds, with the standard deviation of a uniform law.
+    (constant,) = (line for line in right.lines if line.get_color() == style.FAINT)
+    assert list(constant.get_ydata()) == pytest.approx([2 / 12**0.5, 99 / 12**0.5])

@@ -5,9 +5,11 @@ All of them are about noise on the reals, as the paper's are, and about public p
 
 from ggdp_reproduction.comparisons.bounded import (
     BoundedComparison,
+    DistanceErrors,
     ExponentialComparison,
     LocationErrors,
     bounded_errors,
+    distance_errors,
     exponential_losses,
 )
 from ggdp_reproduction.comparisons.gaussian import (
@@ -44,6 +46,7 @@ __all__ = [
     "PAPER_BOX",
     "BoundedComparison",
     "DensityFamily",
+    "DistanceErrors",
     "ExponentialComparison",
     "GaussianBounds",
     "LocationErrors",
@@ -55,6 +58,7 @@ __all__ = [
     "delta_of_equal_variance",
     "densities_at_scale",
     "densities_at_variance",
+    "distance_errors",
     "epsilon_of_same_tail",
     "exponential_losses",
     "gaussian_bounds",
