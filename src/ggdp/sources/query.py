@@ -217,19 +217,21 @@ class TableSource:
         """Return the non-empty cells of one marginal as a lazy frame (`cell`, `count`) of an engine with executors."""
         if not self.engine.has_executors or len(query.marginals) != 1:
             raise ArgumentError("data", self.name, "only one marginal of a Spark source is counted as a frame")
-        return self._ask(query, lambda one: nw.to_native(cells(one)))[0]
+        return self._ask(query, cells, nw.to_native)[0]
 
     def answer(self, query: CountQuery, ask: Callable[[MarginalQuery], Frame]) -> list[pa.Table]:
         """Return the engine's answer for each marginal: `cells`, `keys`, or a frame made of these."""
         try:
-            return self._ask(query, lambda one: collect(ask(one)))
+            return self._ask(query, ask, collect)
         except SourceError:
             if not hide_errors(self.name, self.engine.fall_back):
                 raise
-        return self._ask(query, lambda one: collect(ask(one)))
+        return self._ask(query, ask, collect)
 
-    def _ask(self, query: CountQuery, ask: Callable[[MarginalQuery], Answer]) -> list[Answer]:
-        """Return what `ask` returns for the query of each marginal."""
+    def _ask(
+        self, query: CountQuery, ask: Callable[[MarginalQuery], Frame], finish: Callable[[Frame], Answer]
+    ) -> list[Answer]:
+        """Return what `finish` makes of the frame that `ask` returns for the query of each marginal."""
         self.check(query)
         query = replace(query, where=self.where, derived=self.derived)
 
@@ -250,7 +252,7 @@ class TableSource:
                         limits = UnitLimits(query.unit, most[0], secret, most[1], query.unit_nulls)
                     measured = tuple(summed.within(marginal) for summed in query.measured)
                     one = MarginalQuery(self.engine, rows.frame, marginal, limits, measured)
-                    found.append(ask(one._replace(is_filtered=rows.frame is not frame)))
+                    found.append(finish(ask(one._replace(is_filtered=rows.frame is not frame))))
                 return found
 
         return hide_errors(self.name, work)
