@@ -23,7 +23,7 @@ from ggdp.cli.manifest_commands import account, compare, report, verify
 from ggdp.cli.noise_commands import belief, calibrate, plan
 from ggdp.cli.output import example, print_json, printable, say
 from ggdp.cli.table_commands import UsageError, check, private_range, release
-from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, Message, MissingExtraError
+from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, MissingExtraError, in_words_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -164,8 +164,7 @@ def run(arguments: Sequence[str]) -> int:
         result = INTERRUPTED
     except ArgumentError as refused:
         flag = _flag(refused.argument, arguments)
-        said = refused.expected
-        said = said.in_words_of(mention_flag) if isinstance(said, Message) else said
+        said = in_words_of(refused.expected, mention_flag)
         message = str(ArgumentError(flag, refused.value, said))
         # Of a study the key, without its file and line.
         report(message, refused, field=flag.rpartition(": ")[2], value=refused.value, hint=said)

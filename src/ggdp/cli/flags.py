@@ -21,7 +21,7 @@ from attrs import evolve
 
 from ggdp import _validate
 from ggdp._records import Flag, options
-from ggdp.errors import ArgumentError, GgdpError, LedgerError, Message, name_in_python
+from ggdp.errors import ArgumentError, GgdpError, LedgerError, Message, in_words_of, name_in_python
 from ggdp.privacy import Neighbours, Notion
 from ggdp.tables.request import (
     ROW,
@@ -489,6 +489,17 @@ def mention_flag(name: str, value: str) -> str:
 
 
 @contextmanager
+def renaming(**names: str) -> Iterator[None]:
+    """Make errors name arguments of a function as a command has them."""
+    try:
+        yield
+    except ArgumentError as refused:
+        if refused.argument not in names:
+            raise
+        raise ArgumentError(names[refused.argument], refused.value, refused.expected) from None
+
+
+@contextmanager
 def named_as_flags(given: Mapping[str, Any], by: str = "--by") -> Iterator[None]:
     """Make errors name flags as they are typed on the command line; `by` is where columns to count by are typed."""
     named: dict[str, str] = {}
@@ -518,8 +529,7 @@ def named_as_flags(given: Mapping[str, Any], by: str = "--by") -> Iterator[None]
     try:
         yield
     except LedgerError as refused:
-        if isinstance(refused.args[0], Message):
-            refused.args = (refused.args[0].in_words_of(mention_flag),)
+        refused.args = (in_words_of(refused.args[0], mention_flag),)
         raise
     except ArgumentError as refused:
         raise reworded(refused, title, mention_flag) from None
@@ -529,9 +539,7 @@ def reworded(
     refused: ArgumentError, title: Callable[[str, object], str], mention: Callable[[str, str], str]
 ) -> GgdpError:
     """Return an error in the words of a door: `title` names its argument, `mention` those in its message."""
-    argument, value, expected = refused.argument, refused.value, refused.expected
-    if isinstance(expected, Message):
-        expected = expected.in_words_of(mention)
+    argument, value, expected = refused.argument, refused.value, in_words_of(refused.expected, mention)
     argument = "by" if argument == "column" else argument
     if argument == "by" and isinstance(value, list | tuple):
         is_nested = any(isinstance(names, list | tuple) for names in value)

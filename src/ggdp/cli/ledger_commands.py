@@ -13,7 +13,7 @@ import typer
 
 from ggdp._files import read_json, writable_file
 from ggdp._rounding import rounded_text, rounded_up_text
-from ggdp.cli.flags import NeighboursFlag  # noqa: TC001 - typer reads annotations when it runs
+from ggdp.cli.flags import NeighboursFlag, renaming
 from ggdp.cli.output import FORMATS, AsJson, example, print_json, print_table, say, working, write_picture
 from ggdp.errors import ArgumentError
 from ggdp.privacy import ApproxDP, PureDP
@@ -85,12 +85,8 @@ def init(
         if name in caps:
             raise ArgumentError("analyst", text, f"gives {name!r} a second cap; name each analyst once")
         caps[name] = cap
-    try:
+    with renaming(analysts="analyst"):
         made = Ledger.create(url, budget, accounting=accounting, neighbours=neighbours, unit=unit, analysts=caps)
-    except ArgumentError as refused:
-        if refused.argument != "analysts":
-            raise
-        raise ArgumentError("analyst", refused.value, refused.expected) from None
     head = made.head
     if as_json:
         print_json({"ledger": made.name, "identity": made.identity, "budget": made.budget.to_dict(), "head": head.hash})

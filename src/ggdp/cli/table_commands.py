@@ -32,10 +32,11 @@ from ggdp.cli.flags import (
     arguments_of,
     mention_flag,
     named_as_flags,
+    renaming,
     takes_flags,
 )
 from ggdp.cli.output import print_json, print_table, printable, say, working
-from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, Message, PrivacyWarning
+from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, PrivacyWarning, in_words_of
 from ggdp.signatures import signature_file, signing_key
 from ggdp.tables.request import CheckArguments, RangeArguments, TableRequest
 
@@ -146,10 +147,8 @@ def _save(plan: TablePlan, source: str, given: Mapping[str, Any]) -> None:
 
     run = {name: given[name] for name in ("ledger", "analyst", "engine")}
     study = Study(request=plan.request, names=plan.names or (), source=source, **run)
-    try:
+    with renaming(path="save_study"):
         study.write(given["save_study"], overwrite=given["overwrite"])
-    except ArgumentError as refused:
-        raise ArgumentError("save_study", refused.value, refused.expected) from None
 
 
 @takes_flags(CHECK)
@@ -279,8 +278,7 @@ def _releasing(files: Iterable[Path]) -> Iterator[list[Path]]:
 def print_warnings(warnings: Iterable[str]) -> None:
     """Print warnings to standard error."""
     for warning in warnings:
-        words = warning.in_words_of(mention_flag) if isinstance(warning, Message) else warning
-        say(f"warning: {words}", err=True)
+        say(f"warning: {in_words_of(warning, mention_flag)}", err=True)
 
 
 def _print_plan(

@@ -61,7 +61,7 @@ from ggdp._files import MOST_TOML, line_of, parsed_toml, read_file
 from ggdp._records import Flag, documented, frozen, like, option, options
 from ggdp._rounding import rounded_up_text
 from ggdp.domain.text_values import KEYS, TextValues, null_words
-from ggdp.errors import ArgumentError, ArgumentTypeError, Message
+from ggdp.errors import ArgumentError, ArgumentTypeError, Message, in_words_of
 from ggdp.privacy import ApproxDP, Guarantee, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.privacy.guarantees import as_goal, validated_neighbours
 from ggdp.tables.statistics.statistic import (
@@ -1264,7 +1264,7 @@ def named_by_lines(content: bytes, plain: Mapping[str, Any], name: str) -> Itera
         found = next(_places(key, refused.value, plain), None) or tuple(key.split("."))
         line = next((line for end in range(len(found), 0, -1) if (line := line_of(content, found[:end]))), None)
         shown = ".".join(step for step in found if isinstance(step, str))
-        said = refused.expected.in_words_of(mention) if isinstance(refused.expected, Message) else refused.expected
+        said = in_words_of(refused.expected, mention)
         where = name if line is None else f"{name}, line {line}"
         raise type(refused)(f"{where}: {shown}", refused.value, said) from None
 
