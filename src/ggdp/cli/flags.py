@@ -34,7 +34,7 @@ from ggdp.tables.request import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ggdp.domain.table_domain import Domain
     from ggdp.tables.statistics.statistic import Statistic
@@ -361,6 +361,13 @@ def _listed(flag: str, text: str, values: str) -> list[str]:
     return row if '"' in values else [item.strip() for item in row]
 
 
+def joined(values: Iterable[str]) -> str:
+    """Return values separated by commas, in quotes where they need them."""
+    row = io.StringIO(newline="")
+    csv.writer(row, lineterminator="").writerow(values)
+    return row.getvalue()
+
+
 def statistics_of(given: Mapping[str, Any]) -> list[Statistic]:
     """Return the statistics that flags ask for, in the order of the flags."""
     from ggdp.tables.statistics.statistic import STATISTICS, Quantile
@@ -543,11 +550,7 @@ def reworded(
     argument = "by" if argument == "column" else argument
     if argument == "by" and isinstance(value, list | tuple):
         is_nested = any(isinstance(names, list | tuple) for names in value)
-        tables = []
-        for names in value if is_nested else [value]:
-            row = io.StringIO(newline="")
-            csv.writer(row, lineterminator="").writerow([names] if isinstance(names, str) else names)
-            tables.append(row.getvalue())
+        tables = [joined([one] if isinstance(one, str) else one) for one in (value if is_nested else [value])]
         if len(tables) > 1:
             return GgdpError(" ".join(f"{title('by', None)} {names}" for names in tables) + f": {expected}")
         (value,) = tables

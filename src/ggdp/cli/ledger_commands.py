@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ggdp._files import read_json, writable_file
-from ggdp._rounding import rounded_text, rounded_up_text
+from ggdp._rounding import number_of, rounded_text, rounded_up_text
 from ggdp.cli.flags import NeighboursFlag, renaming
 from ggdp.cli.output import FORMATS, AsJson, example, print_json, print_table, say, working, write_picture
 from ggdp.errors import ArgumentError
@@ -168,12 +168,10 @@ def show(
 
 def _numbers(plain: dict[str, Any]) -> str:
     """Return an epsilon and a delta in few digits, and how many uses of laws there are."""
-    from ggdp.ledger.budgets import times
-
     said = [f"{name} = {rounded_text(float(plain[name]), 6)}" for name in ("epsilon", "delta") if name in plain]
     if "laws" in plain:
-        uses, laws = sum(plain["laws"].values()), len(plain["laws"])
-        said.append(f"{times(uses, 'use', 'uses')} of {times(laws, 'reserved law', 'reserved laws')}")
+        uses, laws = number_of(sum(plain["laws"].values()), "use"), number_of(len(plain["laws"]), "reserved law")
+        said.append(f"{uses} of {laws}")
     return ", ".join(said)
 
 

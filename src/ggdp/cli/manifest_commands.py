@@ -21,7 +21,7 @@ import typer
 
 from ggdp import _validate
 from ggdp._files import MOST_JSON, parsed_json, read_file
-from ggdp._rounding import rounded_text, rounded_up_text
+from ggdp._rounding import number_of, rounded_text, rounded_up_text
 from ggdp.cli.flags import cell_of, percent_of_flags, renaming, shown_as_typed
 from ggdp.cli.output import AsJson, print_json, print_table, printable, say
 from ggdp.errors import ArgumentError, GgdpError
@@ -69,7 +69,7 @@ def verify(
         # Each is one line, whatever is in it.
         say("\n  ".join(map(printable, lines)))
     note_unknown_keys(one["signature"] for one in found)
-    number = f"{len(found)} {'file' if len(found) == 1 else 'files'}"
+    number = number_of(len(found), "file")
     if failed:
         raise GgdpError(f"{failed} of {number} failed")
     absent = sum(state == "absent" for one in found for state in one["published"].values())
@@ -321,13 +321,11 @@ def report(
         return
     for problem in found.problems:
         say(f"warning: {problem}", err=True)
-    number = len(found.releases)
     proved = sum(bool(release.certificates) for release in found.releases)
-    certificates = "certificate" if proved == 1 else "certificates"
-    say(f"{number} {'release' if number == 1 else 'releases'}, {proved} {certificates} proved again.")
+    say(f"{number_of(len(found.releases), 'release')}, {number_of(proved, 'certificate')} proved again.")
     say("Total: " + (str(found.total.basic) if found.total.basic is not None else "none exists for these releases"))
-    opened = len(found.open_rows)
-    if opened:
-        say(f"{opened} {'question is' if opened == 1 else 'questions are'} open; answer them in --deployment.")
+    if found.open_rows:
+        questions = number_of(len(found.open_rows), "question is", "questions are")
+        say(f"{questions} open; answer them in --deployment.")
     note_unknown_keys(release.signature for release in found.releases)
     say("Written: " + ", ".join(files))

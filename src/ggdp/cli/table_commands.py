@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ggdp._rounding import number_of
 from ggdp.cli.flags import (
     CHECK,
     RANGE,
@@ -55,6 +56,7 @@ REGIMES = {
 }
 SHOWN_ROWS = 20
 SHOWN_LEVELS = 10
+_rows = partial(number_of, noun="row")
 
 
 def _study_of(
@@ -323,8 +325,7 @@ def _print_rows(table: Table, file: Path, guarantee: str) -> None:
         rows = [(*cell, *chain.from_iterable(shown)) for cell, shown in zip(cells, columns, strict=True)]
         print_table("", rows, header=tuple(map(printable, header)))
     if len(table) > SHOWN_ROWS:
-        more = len(table) - SHOWN_ROWS
-        say(f"({more:,} more {'row' if more == 1 else 'rows'} in {file})")
+        say(f"({number_of(len(table) - SHOWN_ROWS, 'more row')} in {file})")
     if not first:
         say("(no cell has a noisy count at or above the threshold)")
 
@@ -427,7 +428,3 @@ def _print_units(units: UnitCheck) -> None:
 
 def _quantiles(found: dict[str, int]) -> str:
     return ", ".join(f"{float(q):.0%}: {number:,}" for q, number in found.items())
-
-
-def _rows(number: int) -> str:
-    return "1 row" if number == 1 else f"{number:,} rows"

@@ -67,6 +67,7 @@ from ggdp.tables.request import (
     Regime,
     TableRequest,
     TextOptions,
+    toml_text,
 )
 from ggdp.tables.statistics.statistic import checked_statistics
 from ggdp.tables.statistics.statistics_plan import measure_of, plan_statistics
@@ -621,15 +622,6 @@ _SEEN = ("text", "integer", "float", "boolean", "object", "date", "decimal", "da
 _MOST_LOADED = 1 << 30
 
 
-def _toml(value: object) -> str:
-    """Return a drafted value as TOML writes it: as JSON does, but for mappings and dates."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_toml(inner)}" for key, inner in value.items()) + " }"
-    if isinstance(value, date):
-        return value.isoformat()
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
 def draft_of(seen: Sequence[SeenColumn]) -> str:
     """Return a draft of a domain file, which `ggdp.Domain.from_toml` refuses until its mark is removed."""
     parts = [
@@ -642,10 +634,10 @@ def draft_of(seen: Sequence[SeenColumn]) -> str:
         number = "" if column.distinct is None else f", {column.distinct:,} different"
         said = f"# {column.reads_as}{number}, {share}" + (", readable in two ways" if column.or_else else "")
         if column.draft:
-            lines = [f"{key} = {_toml(value)}" for key, value in column.draft.items()]
-            parts.append("\n".join([f"[columns.{_toml(column.name)}]  {said}", *lines, ""]))
+            lines = [f"{key} = {toml_text(value)}" for key, value in column.draft.items()]
+            parts.append("\n".join([f"[columns.{toml_text(column.name)}]  {said}", *lines, ""]))
         else:
-            parts.append(f"# {_toml(column.name)} is not declared: an identifier, or free text? {said[2:]}\n")
+            parts.append(f"# {toml_text(column.name)} is not declared: an identifier, or free text? {said[2:]}\n")
     return "\n".join(parts)
 
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ggdp._rounding import number_of
 from ggdp.domain.column import Column
 from ggdp.releases.release import Described, Release, Wording, left_out, manifest_of
 from ggdp.tables.request import COUNTS, COVERS, PERCENT, TableRequest
@@ -281,11 +282,6 @@ def _total(request: TableRequest) -> str:
 def listed(names: Sequence[str]) -> str:
     """Return names in a sentence: a, b and c."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-def number_of(number: int, noun: str) -> str:
-    """Return a number with its noun: 1 cell, 1,200 rows."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def units_noun(request: TableRequest) -> str:

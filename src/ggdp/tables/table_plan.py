@@ -23,7 +23,7 @@ from attrs import evolve
 from ggdp import _validate
 from ggdp._files import read_json
 from ggdp._records import options, takes, takes_data
-from ggdp._rounding import rounded_text, rounded_up_text
+from ggdp._rounding import number_of, rounded_text, rounded_up_text
 from ggdp.accounting.composition import unit_of
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, Message, PrivacyWarning
 from ggdp.ledger.charging import ChargeRequest, PendingCharge, charged_before
@@ -47,7 +47,7 @@ from ggdp.tables.statistics.statistics_plan import (
     statistics_mechanism,
     statistics_parts,
 )
-from ggdp.tables.table_manifest import covered, listed, number_of, protected_unit, table_properties, wording_of
+from ggdp.tables.table_manifest import covered, listed, protected_unit, table_properties, wording_of
 from ggdp.tables.table_noise import (
     LAPLACE,
     NoiseFor,

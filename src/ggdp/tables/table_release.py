@@ -42,6 +42,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ggdp._rounding import number_of
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms.certified_noise import add_saturating
 from ggdp.releases.comparisons import Estimate, Part, share_ends, sum_half_width
@@ -51,7 +52,7 @@ from ggdp.releases.release import needed
 from ggdp.signatures import signature_file, signing_key
 from ggdp.tables.request import COUNTS, COVERS, PERCENT, TableRequest
 from ggdp.tables.statistics.released_statistics import PublishedStatistic, rounded_outwards, shown_estimate
-from ggdp.tables.table_manifest import covered, number_of, table_manifest
+from ggdp.tables.table_manifest import covered, table_manifest
 from ggdp.tables.units_over_limit import CELL_LEVEL, CutCount
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from htmltools import Tag, TagChild, TagList, tags
 from shiny import reactive, ui
 
 from ggdp._records import frozen
-from ggdp._rounding import rounded_text
+from ggdp._rounding import number_of, rounded_text
 from ggdp.explorer import settings as fields
 from ggdp.explorer import typed_table, view
 from ggdp.explorer.releasing import Asked, read_safely
@@ -157,7 +157,6 @@ def _release_shown(settings: TableSettings, progress: view.Progress) -> ShownTab
 def _draw_table(shown: ShownTable, column: str) -> tuple[Tag, bytes]:
     """Return the numbers of a column before noise, and those that would be published."""
     from ggdp.plots.previews import plot_original_and_noisy
-    from ggdp.tables.table_manifest import number_of
 
     what = column.replace("_", " ", 1)
     noisy, lower, upper = shown.published(column)
@@ -259,7 +258,6 @@ def check_results(asked: Asked, *, progress: view.Progress) -> view.Results:
     from ggdp.plots.previews import plot_cells_per_unit
     from ggdp.tables import check_table
     from ggdp.tables.source_check import NOTICE
-    from ggdp.tables.table_manifest import number_of
 
     progress(0, 2)
     arguments = asked.table.check_arguments()
