@@ -241,7 +241,7 @@ def reserve(
     from ggdp.ledger import Ledger
 
     opened = Ledger(url)
-    delta = opened.reserve([_planned(text) for text in plans])
+    delta = opened.reserve([_read_plan(text) for text in plans])
     remaining = opened.remaining()
     if as_json:
         print_json({"ledger": opened.name, "delta": delta, "remaining": remaining.to_dict(), "head": opened.head.hash})
@@ -266,7 +266,7 @@ def _budget(epsilon: float, delta: float | None) -> PureDP | ApproxDP:
     return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
 
 
-def _planned(text: str) -> tuple[ChargeRequest, int]:
+def _read_plan(text: str) -> tuple[ChargeRequest, int]:
     """Return the release that a file plans, and how many times it is reserved."""
     from ggdp.accounting.composition import MOST_TIMES
     from ggdp.ledger.charging import planned_request

@@ -79,7 +79,7 @@ class OpenStudy:
             if not rest.keys().isdisjoint(_SHOWN):
                 said = "is declared by the study in a way that the form cannot show; change it in the file"
                 raise ArgumentError("levels", column.name, said)
-            rest |= _declared(column)
+            rest |= _declaration(column)
         columns = [Column(name=name, **rest) for name, rest in declared.items() if rest]
         domain = Domain(columns, request.domain.impossible)
         return {**asked, "domain": domain, **{name: getattr(request, name) for name in self.fields}}
@@ -107,13 +107,13 @@ def open_study(
     lines: dict[str, str] = {}
     columns = {}
     for column in request.domain:
-        typed, declared = _lines_of(column), _declared(column)
+        typed, declared = _lines_of(column), _declaration(column)
         more = {_INPUTS.get(flag, flag): text for flag, text in typed.items()}
         more = {name: f"{lines.get(name, '')}\n{text}".strip("\n") for name, text in more.items()}
         with suppress(GgdpError):
             # Raises if they are too long.
             settings(**more)
-            read = _declared(
+            read = _declaration(
                 domain_of(flags | {"by": by} | {flag: [text] for flag, text in typed.items()})[column.name]
             )
             is_same = all(read.get(role) == declared.get(role) for role in _SHOWN)
@@ -147,7 +147,7 @@ def open_study(
     return opened, values
 
 
-def _declared(column: Column) -> dict[str, Any]:
+def _declaration(column: Column) -> dict[str, Any]:
     return {role: value for role, value in column.arguments().items() if value is not None and role != "name"}
 
 
@@ -156,7 +156,7 @@ def _lines_of(column: Column) -> dict[str, str]:
     found, derived = {}, column.expression
     usual = None if derived is None else Column(name=column.name, expression=derived).levels
     for flag, role in (_LINES | {"range": "range"}).items():
-        name, value = column.name, _declared(column).get(role)
+        name, value = column.name, _declaration(column).get(role)
         if isinstance(value, ValueRange):
             low, high, step = value.plain
             text = f"{low}:{high}" if ValueRange(low, high) == value else f"{low}:{high}:{step}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ggdp.cli.flags import RELEASE, mention_flag, reworded, title_of_flag
+from ggdp.cli.flags import RELEASE, mention_flag, reword, title_of_flag
 from ggdp.errors import ArgumentError, GgdpError, Message, in_words_of
 from ggdp.tables.request import ROW
 
@@ -35,7 +35,7 @@ def in_explorer_words() -> Iterator[None]:
         raise
     except GgdpError as refused:
         if isinstance(refused, ArgumentError):
-            said = str(reworded(refused, _title, _mention))
+            said = str(reword(refused, _title, _mention))
         else:
             message = refused.args[0] if refused.args else ""
             said = in_words_of(message, _mention) if isinstance(message, Message) else str(refused)

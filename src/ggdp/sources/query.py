@@ -188,7 +188,7 @@ class TableSource:
         """
         found = []
         for table, marginal in zip(self.answer(query, cells), query.marginals, strict=True):
-            table = _numbered(table, marginal)
+            table = _number_rows(table, marginal)
             units, sums = integers(table[COUNT]), []
             for place, summed in enumerate(query.measured):
                 known = integers(table[known_name(f"m{place}")])
@@ -203,13 +203,13 @@ class TableSource:
         The cells of an open marginal are numbered as `sums` has its keys.
         """
         tables = zip(self.answer(query, step_counts), query.marginals, strict=True)
-        return [_sorted_columns(_numbered(table, marginal).drop_null(), CELL, "m0") for table, marginal in tables]
+        return [_sorted_columns(_number_rows(table, marginal).drop_null(), CELL, "m0") for table, marginal in tables]
 
     def keys(self, query: CountQuery) -> list[pa.Table]:
         """Return the non-empty keys of each marginal as texts, with `count`, in the order of domain and texts."""
         found = []
         for table, marginal in zip(self.answer(query, keys), query.marginals, strict=True):
-            table = _numbered(table, marginal, key_names(marginal))
+            table = _number_rows(table, marginal, key_names(marginal))
             found.append(_texts(table, marginal).append_column(COUNT, pc.cast(table[COUNT], pa.int64())))
         return found
 
@@ -325,7 +325,7 @@ def open_source(
         raise ArgumentError(argument, refused.value, refused.expected) from None
 
 
-def _numbered(table: pa.Table, marginal: Domain, keys: Sequence[str] = ()) -> pa.Table:
+def _number_rows(table: pa.Table, marginal: Domain, keys: Sequence[str] = ()) -> pa.Table:
     """Return rows in the order of their cells; of an open marginal, or by `keys`, with numbers of these from 0 on."""
     names = list(keys) or ([CELL] if not marginal.is_open else key_names(marginal))
     table = table.sort_by([(name, "ascending") for name in names])

@@ -1002,7 +1002,7 @@ class TableRequest(TableOptions):
         from ggdp.sources.text_files import TextFormat
 
         columns = [
-            Column(name=name, **_declared(declared, directory, dated=name in dates))
+            Column(name=name, **_column_arguments(declared, directory, dated=name in dates))
             for name, declared in plain["domain"].items()
         ]
         days = {one.name: {str(level): level for level in one.levels or ()} for one in columns if one.name in dates}
@@ -1189,7 +1189,7 @@ class RangeArguments(TextOptions):
     )
 
 
-def _declared(declared: Mapping[str, Any], directory: str, *, dated: bool) -> dict[str, Any]:
+def _column_arguments(declared: Mapping[str, Any], directory: str, *, dated: bool) -> dict[str, Any]:
     """Return the declaration of a column from its plain values, in which dates, times and infinite ends are texts."""
     found = dict(declared)
     if "lookup" in found and os.path.exists(path := os.path.join(directory, found["lookup"]["file"])):

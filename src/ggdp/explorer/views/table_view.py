@@ -117,7 +117,7 @@ def table_results(settings: TableSettings, *, progress: view.Progress = lambda _
 def dots_results(settings: TableSettings, *, progress: view.Progress = lambda _, __: None) -> view.Results | None:
     """Return the dots of a few cells, from the smallest count to the largest; None where counts come from sums."""
     from ggdp.plots.previews import count_dots, dots_in_words, plot_count_dots
-    from ggdp.tables.table_manifest import counted
+    from ggdp.tables.table_manifest import counted_noun
 
     shown = _release_shown(settings, progress)
     plan = shown.release.plan
@@ -132,7 +132,7 @@ def dots_results(settings: TableSettings, *, progress: view.Progress = lambda _,
         for place in order[places].tolist()
     ]
     description = f"Quantile dot plots. {'; '.join(map(dots_in_words, cells))}."
-    figure = plot_count_dots(cells, unit=counted(plan.request))
+    figure = plot_count_dots(cells, unit=counted_noun(plan.request))
     tag, svg = view.embed_figure(figure, "table-dots", "What noisy counts say of the true ones", description)
     return view.Results(html={"dots_figure": tag}, files={"ggdp-dots.svg": svg})
 
