@@ -229,7 +229,7 @@ class TableSource:
         return self._ask(query, ask, collect)
 
     def _ask(
-        self, query: CountQuery, ask: Callable[[MarginalQuery], Frame], finish: Callable[[Frame], Answer]
+        self, query: CountQuery, ask: Callable[[MarginalQuery], Frame], finish: Callable[..., Answer]
     ) -> list[Answer]:
         """Return what `finish` makes of the frame that `ask` returns for the query of each marginal."""
         self.check(query)
