@@ -41,7 +41,7 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from ggdp._files import write_together
-from ggdp._records import takes_data
+from ggdp._records import options, takes_data
 from ggdp.domain.column import Column
 from ggdp.domain.periods import instant_of_value
 from ggdp.domain.table_domain import Domain
@@ -689,12 +689,12 @@ def check_table(
     >>> found.columns[0].nulls, found.columns[0].most_frequent, found.columns[0].unseen
     (1, (('No', 1),), ('sometimes',))
     """
-    CheckArguments(by, **given)  # raises if one is unknown or wrong, before the source is opened
     # All is checked before a file is opened.
-    goal = as_goal(None, given.pop("epsilon", 1.0), given.pop("delta", None))
     asked = CheckArguments(by, domain, **given)
-    opening = {name: given.pop(name, None) for name in ("engine", "temp_dir")}
-    target, text = given.pop("draft_domain", None), asked.text
+    goal = as_goal(None, asked.epsilon, asked.delta)
+    opening = {"engine": asked.engine, "temp_dir": asked.temp_dir}
+    target, text = asked.draft_domain, asked.text
+    given = {name: value for name, value in given.items() if name in options(TableRequest)}
     if target is not None and os.path.lexists(target):
         raise ArgumentError("draft_domain", str(target), "already exists; name another file")
     asks_nothing = by is None and not any(checked_statistics(given.get("statistics", ())))
