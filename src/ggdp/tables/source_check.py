@@ -692,7 +692,7 @@ def check_table(
     # All is checked before a file is opened.
     asked = CheckArguments(by, domain, **given)
     goal = as_goal(None, asked.epsilon, asked.delta)
-    opening = {"engine": asked.engine, "temp_dir": asked.temp_dir}
+    opening: dict[str, Any] = {"engine": asked.engine, "temp_dir": asked.temp_dir}
     target, text = asked.draft_domain, asked.text
     given = {name: value for name, value in given.items() if name in options(TableRequest)}
     if target is not None and os.path.lexists(target):
