@@ -161,8 +161,8 @@ def _array(series: Any, column: Column | None) -> pa.Array:  # noqa: ANN401 - a 
         with suppress(UnicodeEncodeError):
             return pa.Array.from_pandas(series)
     if column is not None and column.kind == "bins":
-        binned = partial(_bin, column=column)
-        return _read_each(series, binned, pa.int64(), column.text.nulls, column.rewriting)
+        read = partial(_bin, column=column)
+        return _read_each(series, read, pa.int64(), column.text.nulls, column.rewriting)
     # Texts are read as declared afterwards, with those of other frames.
     written = column.text.written if column is not None and column.kind == "date" else lambda _: None
     texts = partial(_text, instead=text_of_invalid(column), day=lambda day: written(day) or day.isoformat())

@@ -401,6 +401,14 @@ def _other_delimiter(files: Files | None) -> str | None:
     return next((mark for mark in ";\t|" if mark in first), None)
 
 
+def _reading_alarms(records: TextCheck | None, mark: str | None) -> Iterator[str]:
+    """Yield an alarm if text is not valid in its encoding, and if a mark may be the delimiter."""
+    if records is not None and records.invalid:
+        yield f"in {records.invalid:,} of {records.records:,} rows {records.advice[0]}"
+    if mark is not None:
+        yield f"the first line is one field that contains {mark!r}: if it is the delimiter, pass --delimiter {mark!r}"
+
+
 def _undeclared_alarms(found: Sequence[SeenColumn]) -> Iterator[str]:
     """Yield an alarm for each way of writing that values seem to have and that is not declared."""
     ways: dict[str, list[str]] = {}
@@ -712,14 +720,8 @@ def check_table(
     suspects = [] if is_declared else [name for name in names if identifies(name) and name not in counted]
     repeated = seen if asks_nothing or mark is not None else _seen_columns(data, asked, suspects, **opening)
     people = [one for one in repeated if one.name in suspects and "identifier" in one.reads_as]
-    alarms = [*_identifiers(people), *_undeclared_alarms(seen)]
-    if mark is not None:
-        alarms.append(
-            f"the first line is one field that contains {mark!r}: if it is the delimiter, pass --delimiter {mark!r}"
-        )
     records = text_check(data, text)
-    if records is not None and records.invalid:
-        alarms.insert(0, f"in {records.invalid:,} of {records.records:,} rows {records.advice[0]}")
+    alarms = [*_reading_alarms(records, mark), *_identifiers(people), *_undeclared_alarms(seen)]
     if asks_nothing:
         rows = max((column.rows for column in seen), default=0)
         nothing: dict[str, Any] = {"regime": "open", "columns": (), "marginals": (), "units": None}
