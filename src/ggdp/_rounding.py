@@ -22,6 +22,11 @@ def rounded_up(exact: Fraction, *, of: str) -> float:
     return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
 
 
+def number_of(number: int, noun: str, several: str = "") -> str:
+    """Return a number with its noun, in the plural unless it is 1: 1 cell, 1,200 rows."""
+    return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
+
+
 def rounded_text(value: float, digits: int = 3) -> str:
     """Return a number as text, rounded to the nearest one with this many significant digits."""
     if not math.isfinite(value):

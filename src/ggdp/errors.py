@@ -67,6 +67,11 @@ class Message(str):
         return partial(Message, self.template, **self.inserted), ()
 
 
+def in_words_of(message: str, name: Callable[[str, str], str]) -> str:
+    """Return a message, plain or a `Message`, with arguments as `name` writes them."""
+    return message.in_words_of(name) if isinstance(message, Message) else message
+
+
 def name_in_python(name: str, value: str) -> str:
     """Return an argument, perhaps with a value, as Python callers read it in messages."""
     if not value:

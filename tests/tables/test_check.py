@@ -95,8 +95,9 @@ def test_a_good_number_of_cells_is_named_by_its_rule_and_the_noise_is_for_the_ep
     # With so little epsilon the noise of three cells is worse than what is cut.
     (little,) = check_table(rows, "k", {"k": ["a", "b", "c"]}, unit="who", epsilon=0.01).units.tables
     assert little["recommended"] == 1
+    # It is checked before a file is opened, whatever is asked for.
     with pytest.raises(ArgumentError, match="epsilon"):
-        check_table(rows, "k", {"k": ["a", "b", "c"]}, unit="who", epsilon=0)
+        check_table("missing.csv", epsilon=0)
 
 
 @pytest.mark.parametrize(("engine", "by"), zoo.on_engines(["town", None]))

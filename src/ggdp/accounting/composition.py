@@ -25,7 +25,7 @@ from attrs import field, frozen
 
 from ggdp import _validate
 from ggdp._files import MOST_JSON, parsed_json, read_file
-from ggdp._rounding import rounded_text, rounded_up, rounded_up_text
+from ggdp._rounding import number_of, rounded_text, rounded_up, rounded_up_text
 from ggdp.accounting.totals import TotalLoss
 from ggdp.calibration import Calibration
 from ggdp.errors import ArgumentError, ArgumentTypeError, UnattainableError
@@ -373,13 +373,9 @@ class Composition:
         }
 
     def __repr__(self) -> str:
-        number = sum(part.count for part in self.parts)
-        distinct = len(self.total.losses)
-        lines = [
-            f"Composition of {number:,} {'release' if number == 1 else 'releases'}, {distinct:,} distinct "
-            f"{'loss' if distinct == 1 else 'losses'}",
-            f"  plain sum: {self.basic}",
-        ]
+        releases = number_of(sum(part.count for part in self.parts), "release")
+        losses = number_of(len(self.total.losses), "distinct loss", "distinct losses")
+        lines = [f"Composition of {releases}, {losses}", f"  plain sum: {self.basic}"]
         for slack in (1e-6, 1e-9):
             upper = self.epsilon(slack)[1]
             if math.isfinite(upper):

@@ -23,7 +23,7 @@ from ggdp.cli.manifest_commands import account, compare, report, verify
 from ggdp.cli.noise_commands import belief, calibrate, plan
 from ggdp.cli.output import example, print_json, printable, say
 from ggdp.cli.table_commands import UsageError, check, private_range, release
-from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, Message, MissingExtraError
+from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, MissingExtraError, in_words_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -42,11 +42,11 @@ class _Commands(TyperGroup):
     """The commands of ggdp and those that installed packages add, which are loaded only when they are run."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - a context of whichever click there is
-        return [*self.commands, *sorted(set(_added()) - set(self.commands))]
+        return [*self.commands, *sorted(set(_installed_commands()) - set(self.commands))]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401
-        if (cmd_name not in self.commands or cmd_name == REPRODUCE) and cmd_name in _added():
-            self.commands[cmd_name] = typer.main.get_command(_added()[cmd_name].load())
+        if (cmd_name not in self.commands or cmd_name == REPRODUCE) and cmd_name in _installed_commands():
+            self.commands[cmd_name] = typer.main.get_command(_installed_commands()[cmd_name].load())
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
@@ -54,7 +54,7 @@ class _Commands(TyperGroup):
         for name in self.list_commands(ctx):
             command = self.commands.get(name)
             if command is None:
-                added = _added()[name].dist
+                added = _installed_commands()[name].dist
                 command = TyperCommand(name, help="" if added is None else added.metadata["Summary"])
             rows.append((name, command.get_short_help_str(formatter.width)))
         with formatter.section("Commands"):
@@ -62,7 +62,7 @@ class _Commands(TyperGroup):
 
 
 @cache
-def _added() -> dict[str, EntryPoint]:
+def _installed_commands() -> dict[str, EntryPoint]:
     """Return the commands that installed packages add, from their metadata alone."""
     from importlib.metadata import entry_points
 
@@ -164,8 +164,7 @@ def run(arguments: Sequence[str]) -> int:
         result = INTERRUPTED
     except ArgumentError as refused:
         flag = _flag(refused.argument, arguments)
-        said = refused.expected
-        said = said.in_words_of(mention_flag) if isinstance(said, Message) else said
+        said = in_words_of(refused.expected, mention_flag)
         message = str(ArgumentError(flag, refused.value, said))
         # Of a study the key, without its file and line.
         report(message, refused, field=flag.rpartition(": ")[2], value=refused.value, hint=said)

@@ -50,7 +50,7 @@ def explore(
     if file is not None and file.suffix.lower() == ".toml":
         if domain is not None:
             raise ArgumentError("domain", str(domain), "is not for a study, which declares its columns itself")
-        file, ledger, study = _opened(file, ledger)
+        file, ledger, study = _open(file, ledger)
     elif file is not None and not file.is_file():
         raise ArgumentError("file", str(file), "is not a file; give the path of a CSV or Parquet file, or none")
     if domain is not None:
@@ -71,7 +71,7 @@ def explore(
     serve(**run, host=host, port=port, token=token, browser=not no_browser, tell=tell)
 
 
-def _opened(file: Path, ledger: str | None) -> tuple[Path | None, str | None, tuple[Path, Study]]:
+def _open(file: Path, ledger: str | None) -> tuple[Path | None, str | None, tuple[Path, Study]]:
     """Return the table of a study, the ledger, unless another one is given, and the study with paths as it has them."""
     from ggdp.tables.study import Study
 

@@ -21,7 +21,7 @@ from attrs import evolve
 
 from ggdp import _validate
 from ggdp._records import Flag, options
-from ggdp.errors import ArgumentError, GgdpError, LedgerError, Message, name_in_python
+from ggdp.errors import ArgumentError, GgdpError, LedgerError, Message, in_words_of, name_in_python
 from ggdp.privacy import Neighbours, Notion
 from ggdp.tables.request import (
     ROW,
@@ -34,7 +34,7 @@ from ggdp.tables.request import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ggdp.domain.table_domain import Domain
     from ggdp.tables.statistics.statistic import Statistic
@@ -189,7 +189,7 @@ def _by(given: Mapping[str, Any]) -> list[list[str]] | None:
 
 def marginals_of(by: Sequence[str]) -> list[list[str]]:
     """Return the columns of each table that is typed."""
-    found = [_listed("by", text, text) for text in by]
+    found = [_split_list("by", text, text) for text in by]
     for text, names in zip(by, found, strict=True):
         if not all(names):
             said = Message("has an empty name; write columns without spaces between them: {by} a,b")
@@ -239,7 +239,7 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
     free |= {(name, level) for name, _ in free for level in declared[name].get("ranges") or ()}
     for flag in ("levels", "bins"):
         for text in given[flag] or ():
-            name, values = _named(flag, text, by)
+            name, values = _split_values(flag, text, by)
             kind = ""
             if flag == "levels" and name not in by and name.endswith(":int"):
                 name, kind = name.removesuffix(":int"), "int"
@@ -260,14 +260,14 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
                 declared[name]["edges"] = _edges(text, values)
     for role in ("labels", "other", "missing"):
         for text in given[role] or ():
-            name, values = _named(role, text, by)
+            name, values = _split_values(role, text, by)
             if name not in declared:
                 words = "{column!r} is not declared: declare it with {levels} or {bins}{or_in_domain_file}"
                 raise ArgumentError(role, text, Message(words, column=name))
             if declared[name].get(role) is not None and (name, role) not in free:
                 raise ArgumentError(role, text, f"{name!r} already has {role}")
             free.discard((name, role))
-            declared[name][role] = _listed(role, text, values) if role == "labels" else values
+            declared[name][role] = _split_list(role, text, values) if role == "labels" else values
     for text in given.get("range_by") or ():
         column, other = _split("range_by", text, "COL=OTHER")
         arguments = declared.setdefault(column, {"name": column})
@@ -295,7 +295,7 @@ def domain_of(given: Mapping[str, Any]) -> Domain:
     return Domain([Column(**arguments) for arguments in declared.values()], of_file.impossible)
 
 
-def _named(flag: str, text: str, by: set[str]) -> tuple[str, str]:
+def _split_values(flag: str, text: str, by: set[str]) -> tuple[str, str]:
     """Return the column that a flag names, and its values."""
     # A name may have an equals sign in it; then the longest one that is counted by is meant.
     cuts = [place for place, sign in enumerate(text) if sign == "="]
@@ -310,12 +310,13 @@ def _named(flag: str, text: str, by: set[str]) -> tuple[str, str]:
 
 def cell_of(text: str, by: Sequence[str]) -> dict[str, str]:
     """Return a cell of a table, ward=eyes,sex=f; or the sum of all cells."""
-    return {} if text == "all" else dict(_named("cell", item, set(by)) for item in _listed("cell", text, text))
+    items = [] if text == "all" else _split_list("cell", text, text)
+    return dict(_split_values("cell", item, set(by)) for item in items)
 
 
 def _levels(text: str, values: str, kind: str) -> list[str] | list[int]:
     """Return levels: text, or integers for a single range or if ":int" follows the column."""
-    items = _listed("levels", text, values)
+    items = _split_list("levels", text, values)
     if kind != "int" and not (len(items) == 1 and _RANGE.fullmatch(items[0])):
         return items
     found: list[int] = []
@@ -350,7 +351,7 @@ def _edges(text: str, values: str) -> list[float | date] | dict[str, Any]:
     return [float(item) if item in ("-inf", "inf") else time(item) for item in items]
 
 
-def _listed(flag: str, text: str, values: str) -> list[str]:
+def _split_list(flag: str, text: str, values: str) -> list[str]:
     """Return the values of a flag, separated by commas; spaces around a value are kept only inside quotes."""
     try:
         (row,) = csv.reader(io.StringIO(values, newline=""), strict=True, skipinitialspace=True)
@@ -359,6 +360,13 @@ def _listed(flag: str, text: str, values: str) -> list[str]:
             flag, text, "must be values separated by ',', with \"...\" around one that has a comma"
         ) from None
     return row if '"' in values else [item.strip() for item in row]
+
+
+def joined(values: Iterable[str]) -> str:
+    """Return values separated by commas, in quotes where they need them."""
+    row = io.StringIO(newline="")
+    csv.writer(row, lineterminator="").writerow(values)
+    return row.getvalue()
 
 
 def statistics_of(given: Mapping[str, Any]) -> list[Statistic]:
@@ -401,7 +409,7 @@ def percent_of_flags(given: Mapping[str, Any]) -> list[str] | None:
         return [] if given["percent"] else None
     if given["percent"]:
         raise ArgumentError("percent_of", text, Message("does not go with {percent}: which is of all cells"))
-    return _listed("percent_of", text, text)
+    return _split_list("percent_of", text, text)
 
 
 @contextmanager
@@ -489,6 +497,17 @@ def mention_flag(name: str, value: str) -> str:
 
 
 @contextmanager
+def renaming(**names: str) -> Iterator[None]:
+    """Make errors name arguments of a function as a command has them."""
+    try:
+        yield
+    except ArgumentError as refused:
+        if refused.argument not in names:
+            raise
+        raise ArgumentError(names[refused.argument], refused.value, refused.expected) from None
+
+
+@contextmanager
 def named_as_flags(given: Mapping[str, Any], by: str = "--by") -> Iterator[None]:
     """Make errors name flags as they are typed on the command line; `by` is where columns to count by are typed."""
     named: dict[str, str] = {}
@@ -518,28 +537,21 @@ def named_as_flags(given: Mapping[str, Any], by: str = "--by") -> Iterator[None]
     try:
         yield
     except LedgerError as refused:
-        if isinstance(refused.args[0], Message):
-            refused.args = (refused.args[0].in_words_of(mention_flag),)
+        refused.args = (in_words_of(refused.args[0], mention_flag),)
         raise
     except ArgumentError as refused:
-        raise reworded(refused, title, mention_flag) from None
+        raise reword(refused, title, mention_flag) from None
 
 
-def reworded(
+def reword(
     refused: ArgumentError, title: Callable[[str, object], str], mention: Callable[[str, str], str]
 ) -> GgdpError:
     """Return an error in the words of a door: `title` names its argument, `mention` those in its message."""
-    argument, value, expected = refused.argument, refused.value, refused.expected
-    if isinstance(expected, Message):
-        expected = expected.in_words_of(mention)
+    argument, value, expected = refused.argument, refused.value, in_words_of(refused.expected, mention)
     argument = "by" if argument == "column" else argument
     if argument == "by" and isinstance(value, list | tuple):
         is_nested = any(isinstance(names, list | tuple) for names in value)
-        tables = []
-        for names in value if is_nested else [value]:
-            row = io.StringIO(newline="")
-            csv.writer(row, lineterminator="").writerow([names] if isinstance(names, str) else names)
-            tables.append(row.getvalue())
+        tables = [joined([one] if isinstance(one, str) else one) for one in (value if is_nested else [value])]
         if len(tables) > 1:
             return GgdpError(" ".join(f"{title('by', None)} {names}" for names in tables) + f": {expected}")
         (value,) = tables

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ggdp._files import read_json, writable_file
-from ggdp._rounding import rounded_text, rounded_up_text
-from ggdp.cli.flags import NeighboursFlag  # noqa: TC001 - typer reads annotations when it runs
+from ggdp._rounding import number_of, rounded_text, rounded_up_text
+from ggdp.cli.flags import NeighboursFlag, renaming
 from ggdp.cli.output import FORMATS, AsJson, example, print_json, print_table, say, working, write_picture
 from ggdp.errors import ArgumentError
 from ggdp.privacy import ApproxDP, PureDP
@@ -85,12 +85,8 @@ def init(
         if name in caps:
             raise ArgumentError("analyst", text, f"gives {name!r} a second cap; name each analyst once")
         caps[name] = cap
-    try:
+    with renaming(analysts="analyst"):
         made = Ledger.create(url, budget, accounting=accounting, neighbours=neighbours, unit=unit, analysts=caps)
-    except ArgumentError as refused:
-        if refused.argument != "analysts":
-            raise
-        raise ArgumentError("analyst", refused.value, refused.expected) from None
     head = made.head
     if as_json:
         print_json({"ledger": made.name, "identity": made.identity, "budget": made.budget.to_dict(), "head": head.hash})
@@ -172,12 +168,10 @@ def show(
 
 def _numbers(plain: dict[str, Any]) -> str:
     """Return an epsilon and a delta in few digits, and how many uses of laws there are."""
-    from ggdp.ledger.budgets import times
-
     said = [f"{name} = {rounded_text(float(plain[name]), 6)}" for name in ("epsilon", "delta") if name in plain]
     if "laws" in plain:
-        uses, laws = sum(plain["laws"].values()), len(plain["laws"])
-        said.append(f"{times(uses, 'use', 'uses')} of {times(laws, 'reserved law', 'reserved laws')}")
+        uses, laws = number_of(sum(plain["laws"].values()), "use"), number_of(len(plain["laws"]), "reserved law")
+        said.append(f"{uses} of {laws}")
     return ", ".join(said)
 
 
@@ -247,7 +241,7 @@ def reserve(
     from ggdp.ledger import Ledger
 
     opened = Ledger(url)
-    delta = opened.reserve([_planned(text) for text in plans])
+    delta = opened.reserve([_read_plan(text) for text in plans])
     remaining = opened.remaining()
     if as_json:
         print_json({"ledger": opened.name, "delta": delta, "remaining": remaining.to_dict(), "head": opened.head.hash})
@@ -272,7 +266,7 @@ def _budget(epsilon: float, delta: float | None) -> PureDP | ApproxDP:
     return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
 
 
-def _planned(text: str) -> tuple[ChargeRequest, int]:
+def _read_plan(text: str) -> tuple[ChargeRequest, int]:
     """Return the release that a file plans, and how many times it is reserved."""
     from ggdp.accounting.composition import MOST_TIMES
     from ggdp.ledger.charging import planned_request

@@ -21,10 +21,10 @@ import typer
 
 from ggdp import _validate
 from ggdp._files import MOST_JSON, parsed_json, read_file
-from ggdp._rounding import rounded_text, rounded_up_text
-from ggdp.cli.flags import cell_of, mention_flag, percent_of_flags, shown_as_typed
+from ggdp._rounding import number_of, rounded_text, rounded_up_text
+from ggdp.cli.flags import cell_of, percent_of_flags, renaming, shown_as_typed
 from ggdp.cli.output import AsJson, print_json, print_table, printable, say
-from ggdp.errors import ArgumentError, GgdpError, Message
+from ggdp.errors import ArgumentError, GgdpError
 from ggdp.signatures import Signature, checked_signature, read_signers
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def verify(
         # Each is one line, whatever is in it.
         say("\n  ".join(map(printable, lines)))
     note_unknown_keys(one["signature"] for one in found)
-    number = f"{len(found)} {'file' if len(found) == 1 else 'files'}"
+    number = number_of(len(found), "file")
     if failed:
         raise GgdpError(f"{failed} of {number} failed")
     absent = sum(state == "absent" for one in found for state in one["published"].values())
@@ -136,16 +136,12 @@ def _claim(certificate: Certificate, step: float | None = None) -> str:
     law, epsilon = certificate.law, getattr(certificate.bound, "epsilon", None)
     at = "" if epsilon is None else f" at epsilon {epsilon!r}"
     # Real noise is rounded to the grid, and not drawn in steps of it.
-    steps = "" if law.support == "real" else _in_steps(step)
+    in_steps = "" if step is None or step == 1.0 or law.support == "real" else f" steps of {step!r}"
     noise = f"of order {law.order!r}" if law.norm is None else f"of the norm {law.norm.kind!r}"
     return (
         f"{certificate.bound.quantity} <= {certificate.proved!r}{at}, for noise {noise} and scale "
-        f"{law.scale!r}{steps}; proved again"
+        f"{law.scale!r}{in_steps}; proved again"
     )
-
-
-def _in_steps(step: float | None) -> str:
-    return "" if step is None or step == 1.0 else f" steps of {step!r}"
 
 
 def _given_noise(text: str) -> tuple[Noise, int]:
@@ -203,7 +199,7 @@ def account(
         delta = 1e-6  # what most publications state
     from ggdp.accounting import compose
 
-    try:
+    with renaming(parts="MANIFEST", manifests="MANIFEST"):
         if signer is not None:
             # The files that a signed manifest names are signed, too.
             from ggdp.reports.published import read_release
@@ -211,10 +207,6 @@ def account(
             for manifest in manifests:
                 read_release(manifest, read_signers(signer))
         total = compose([*manifests, *map(_given_noise, noise or ())], signer=signer)
-    except ArgumentError as refused:
-        if refused.argument not in ("parts", "manifests"):
-            raise
-        raise ArgumentError("MANIFEST", refused.value, refused.expected) from None
     found = total.to_dict(epsilon=epsilon, delta=delta)
     note = (
         "The total holds if the noise of every release was fixed without looking at earlier results; otherwise use the "
@@ -271,7 +263,7 @@ def compare(
     from ggdp.reports.published import difference, read_table
 
     which: int | str = 0 if table is None else table
-    try:
+    with renaming(manifests="MANIFEST", of="percent_of", base="cell"):
         if cell:
             read = read_table(manifests[0], which)
             one, other = (cell_of(text, read.by) for text in cell)
@@ -285,9 +277,6 @@ def compare(
         else:
             of = percent_of_flags({"percent_of": percent_of, "percent": percent})
             rows = read_table(manifests[0], which).shares(of or (), level=level).to_arrow().to_pylist()
-    except ArgumentError as refused:
-        name = {"manifests": "MANIFEST", "of": "percent_of", "base": "cell"}.get(refused.argument, refused.argument)
-        raise ArgumentError(name, refused.value, refused.expected) from None
     if as_json:
         print_json({"level": level, "rows": json.loads(json.dumps(rows, default=str))})
         return
@@ -323,35 +312,20 @@ def report(
         raise typer.BadParameter("give a file for the page, --registry, or --json", param_hint="'--out'")
     from ggdp.reports import report as made
 
-    try:
-        found = made(
-            manifests,
-            deployment=deployment,
-            ledger=ledger,
-            out=out,
-            registry=registry,
-            overwrite=overwrite,
-            signer=signer,
-        )
-    except ArgumentError as refused:
-        expected = refused.expected
-        if isinstance(expected, Message):
-            expected = expected.in_words_of(mention_flag)
-        name = {"manifests": "MANIFEST"}.get(refused.argument, refused.argument)
-        raise ArgumentError(name, refused.value, expected) from None
+    outputs: dict[str, Any] = {"out": out, "registry": registry, "overwrite": overwrite}
+    with renaming(manifests="MANIFEST"):
+        found = made(manifests, deployment=deployment, ledger=ledger, signer=signer, **outputs)
     files = [str(file) for file in (out, registry) if file is not None]
     if as_json:
         print_json({"files": files, **found.to_dict()})
         return
     for problem in found.problems:
         say(f"warning: {problem}", err=True)
-    number = len(found.releases)
     proved = sum(bool(release.certificates) for release in found.releases)
-    certificates = "certificate" if proved == 1 else "certificates"
-    say(f"{number} {'release' if number == 1 else 'releases'}, {proved} {certificates} proved again.")
+    say(f"{number_of(len(found.releases), 'release')}, {number_of(proved, 'certificate')} proved again.")
     say("Total: " + (str(found.total.basic) if found.total.basic is not None else "none exists for these releases"))
-    opened = len(found.open_rows)
-    if opened:
-        say(f"{opened} {'question is' if opened == 1 else 'questions are'} open; answer them in --deployment.")
+    if found.open_rows:
+        questions = number_of(len(found.open_rows), "question is", "questions are")
+        say(f"{questions} open; answer them in --deployment.")
     note_unknown_keys(release.signature for release in found.releases)
     say("Written: " + ", ".join(files))

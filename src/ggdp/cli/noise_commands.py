@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path  # not for types alone: typer reads annotations when it runs
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -89,19 +90,10 @@ def calibrate(
     # A norm that is known of the whole change is used better by noise of that norm.
     known = query.joint is not None and query.joint[0] > 1.0 and query.moving > 1
     advice = (NORM_ADVICE,) if goal.delta == 0.0 and known else ()
+    limits = None if ends is None else [(low, high) for low, high in ends]
+    of_order = partial(calibrated, goal, query, support=support, bounds=limits, bounding=bounding, method=method)
     try:
-        results = [
-            calibrated(
-                goal,
-                query,
-                order=one,
-                support=support,
-                bounds=None if ends is None else [(low, high) for low, high in ends],
-                bounding=bounding,
-                method=method,
-            )
-            for one in orders
-        ]
+        results = [of_order(order=one) for one in orders]
     except UnattainableError as refused:
         raise UnattainableError("; ".join((str(refused), *advice))) from None
     result, *others = results

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ggdp._rounding import number_of
 from ggdp.cli.flags import (
     CHECK,
     RANGE,
@@ -32,10 +33,11 @@ from ggdp.cli.flags import (
     arguments_of,
     mention_flag,
     named_as_flags,
+    renaming,
     takes_flags,
 )
 from ggdp.cli.output import print_json, print_table, printable, say, working
-from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, Message, PrivacyWarning
+from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, PrivacyWarning, in_words_of
 from ggdp.signatures import signature_file, signing_key
 from ggdp.tables.request import CheckArguments, RangeArguments, TableRequest
 
@@ -54,6 +56,7 @@ REGIMES = {
 }
 SHOWN_ROWS = 20
 SHOWN_LEVELS = 10
+_rows = partial(number_of, noun="row")
 
 
 def _study_of(
@@ -146,10 +149,8 @@ def _save(plan: TablePlan, source: str, given: Mapping[str, Any]) -> None:
 
     run = {name: given[name] for name in ("ledger", "analyst", "engine")}
     study = Study(request=plan.request, names=plan.names or (), source=source, **run)
-    try:
+    with renaming(path="save_study"):
         study.write(given["save_study"], overwrite=given["overwrite"])
-    except ArgumentError as refused:
-        raise ArgumentError("save_study", refused.value, refused.expected) from None
 
 
 @takes_flags(CHECK)
@@ -279,8 +280,7 @@ def _releasing(files: Iterable[Path]) -> Iterator[list[Path]]:
 def print_warnings(warnings: Iterable[str]) -> None:
     """Print warnings to standard error."""
     for warning in warnings:
-        words = warning.in_words_of(mention_flag) if isinstance(warning, Message) else warning
-        say(f"warning: {words}", err=True)
+        say(f"warning: {in_words_of(warning, mention_flag)}", err=True)
 
 
 def _print_plan(
@@ -325,8 +325,7 @@ def _print_rows(table: Table, file: Path, guarantee: str) -> None:
         rows = [(*cell, *chain.from_iterable(shown)) for cell, shown in zip(cells, columns, strict=True)]
         print_table("", rows, header=tuple(map(printable, header)))
     if len(table) > SHOWN_ROWS:
-        more = len(table) - SHOWN_ROWS
-        say(f"({more:,} more {'row' if more == 1 else 'rows'} in {file})")
+        say(f"({number_of(len(table) - SHOWN_ROWS, 'more row')} in {file})")
     if not first:
         say("(no cell has a noisy count at or above the threshold)")
 
@@ -429,7 +428,3 @@ def _print_units(units: UnitCheck) -> None:
 
 def _quantiles(found: dict[str, int]) -> str:
     return ", ".join(f"{float(q):.0%}: {number:,}" for q, number in found.items())
-
-
-def _rows(number: int) -> str:
-    return "1 row" if number == 1 else f"{number:,} rows"

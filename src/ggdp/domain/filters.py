@@ -278,19 +278,19 @@ def filter_text(where: object) -> str:
 def parse_filter(where: object) -> Filter:
     """Return the filter that an expression says; what is not allowed is refused."""
     usual = "must be a condition as text, such as \"age >= 18 and ward <> 'test'\""
-    return _parsed("where", where, usual, lambda reader, node: reader.read(node, negated=False, depth=0))
+    return _parse("where", where, usual, lambda reader, node: reader.read(node, negated=False, depth=0))
 
 
 def parse_expression(argument: str, text: object, usual: Reading) -> Term:
     """Return what an expression computes; columns that nothing else says to read are read as what is usual."""
     wanted = "must be an expression as text, such as 'weight / (height * height)'"
-    found = _parsed(argument, text, wanted, lambda reader, node: reader.term(node, None, 0, usual))
+    found = _parse(argument, text, wanted, lambda reader, node: reader.term(node, None, 0, usual))
     if not any(reads(found)):
         raise ArgumentError(argument, text, "must name a column of the data")
     return found
 
 
-def _parsed(argument: str, text: object, wanted: str, read: Callable[[_Reader, Expression], Node]) -> Node:
+def _parse(argument: str, text: object, wanted: str, read: Callable[[_Reader, Expression], Node]) -> Node:
     """Return what is read of a text; what is not allowed is refused."""
     if not isinstance(text, str) or not text.strip():
         raise ArgumentError(argument, text, wanted)
@@ -337,20 +337,20 @@ class _Reader:
             return self.read(node.this, negated=negated != (kind == "not"), depth=depth + 1)
         if kind in ("and", "or"):
             parts = [self.read(one, negated=negated, depth=depth + 1) for one in self._chain(node)]
-            return _combined("or" if (kind == "or") != negated else "and", parts)
+            return _combine("or" if (kind == "or") != negated else "and", parts)
         # Patterns have their own argument for this.
         negated ^= bool(node.args.get("negate"))
         if kind == "between":
             self._require_only(node, "this", "low", "high", "negate")
             ends = zip((">=", "<="), ("low", "high"), strict=True)
-            asked = [self._asked(node, operator, (node.args[end],), negated, depth) for operator, end in ends]
-            return _combined("or" if negated else "and", asked)
+            asked = [self._condition(node, operator, (node.args[end],), negated, depth) for operator, end in ends]
+            return _combine("or" if negated else "and", asked)
         if kind == "in" and node.expressions:
             self._require_only(node, "this", "expressions", "negate")
-            return self._asked(node, "in", node.expressions, negated, depth)
+            return self._condition(node, "in", node.expressions, negated, depth)
         if kind == "is" and node.expression.key == "null":
             self._require_only(node, "this", "expression", "negate")
-            return self._asked(node, "is null", (), negated, depth)
+            return self._condition(node, "is null", (), negated, depth)
         operator = _OPERATORS.get(kind)
         if operator is None:
             self._refuse(node, self.allowed)
@@ -358,7 +358,7 @@ class _Reader:
         if operator in _MIRRORED and self._is_value(node.this) and not self._is_value(node.expression):
             node.args["this"], node.args["expression"] = node.expression, node.this
             operator = _MIRRORED[operator]
-        return self._asked(node, operator, (node.expression,), negated, depth)
+        return self._condition(node, operator, (node.expression,), negated, depth)
 
     def term(self, node: Expression, wanted: Reading | None, depth: int, usual: Reading = "text") -> Term:
         """Return what a node computes, which must be what is wanted, if anything is."""
@@ -424,7 +424,7 @@ class _Reader:
 
     def _column(self, node: Expression, reading: Reading) -> Read:
         """Return a column."""
-        if node.key != "column" or set(_given(node)) != {"this"} or node.this.key != "identifier":
+        if node.key != "column" or set(_arguments_of(node)) != {"this"} or node.this.key != "identifier":
             self._refuse(node, f"must be a column of the data; {self.allowed}")
         return Read(self._characters(node, node.this.name), reading, bool(node.this.args.get("quoted")))
 
@@ -439,7 +439,7 @@ class _Reader:
             self._refuse(node, f"{part}() takes one column")
         return Operation(part, (self._column(of, "time"),), "number")
 
-    def _asked(
+    def _condition(
         self, node: Expression, operator: str, values: Sequence[Expression], negated: bool, depth: int
     ) -> Condition:
         """Return a condition on the column, the part of one, or what is computed, that a node is about."""
@@ -514,7 +514,7 @@ class _Reader:
 
     def _require_only(self, node: Expression, *known: str) -> None:
         """Refuse a node with an argument that is none of these."""
-        if set(_given(node)) - set(known):
+        if set(_arguments_of(node)) - set(known):
             self._refuse(node, self.allowed)
 
     def _refuse(self, node: Expression, said: str) -> NoReturn:
@@ -523,12 +523,12 @@ class _Reader:
         raise ArgumentError(self.argument, self.text, f"{node.sql()}{where}: {said}")
 
 
-def _given(node: Expression) -> list[str]:
+def _arguments_of(node: Expression) -> list[str]:
     """Return the arguments that a node has; a boolean argument that is false says nothing."""
     return [name for name, value in node.args.items() if value is not None and value is not False and value != []]
 
 
-def _combined(operator: Literal["and", "or"], parts: Sequence[Filter]) -> Filter:
+def _combine(operator: Literal["and", "or"], parts: Sequence[Filter]) -> Filter:
     """Return a combination, in which those of the same operator are one."""
     flat: list[Filter] = []
     for part in parts:

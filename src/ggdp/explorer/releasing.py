@@ -177,7 +177,7 @@ def publish(offer: Offer, *, progress: Progress = lambda _, __: None) -> Results
                 f"What was released of {PurePath(asked.name).name}{of}, with 95% intervals; the table has the numbers."
             )
             figures.append(embed_figure(plot_table(release, table=number), f"released{number}", title, said)[0])
-            shown.append(_shown(table, of))
+            shown.append(_show_table(table, of))
     entry = ""
     if ledger is not None:
         remaining = balance_in_words(ledger.remaining(with_cap(ledger, asked.analyst)))
@@ -199,7 +199,7 @@ def publish(offer: Offer, *, progress: Progress = lambda _, __: None) -> Results
     written: Any = json.loads(next(files[name] for name in files if name.endswith("manifest.json")))
     written = json.dumps(written, indent=2, ensure_ascii=False)
     files |= offer.study
-    files[f"{name}.zip"] = _packed(files)
+    files[f"{name}.zip"] = _pack(files)
     notes = [tags.p(f"{sentence(said)}.", class_="warning") for said in (*release.notes, *plan.warnings)]
     above = TagList(tags.h3("Released"), tags.p(tags.strong(str(release.guarantee)), f".{entry}"), *notes, verified)
     below = TagList(
@@ -212,7 +212,7 @@ def publish(offer: Offer, *, progress: Progress = lambda _, __: None) -> Results
     return Results(html={"above": above, "below": below}, files=files)
 
 
-def _shown(table: Table, of: str) -> Tag:
+def _show_table(table: Table, of: str) -> Tag:
     """Return the first rows of a table, without what the intervals cover, which is said in the figure."""
     rows = table.to_arrow()
     rows = rows.drop_columns([name for name in rows.column_names if name == "covers"])
@@ -224,7 +224,7 @@ def _shown(table: Table, of: str) -> Tag:
     return text_table(rows.column_names, shown, caption, numbers_from=rows.column_names.index("count"))
 
 
-def _packed(files: Mapping[str, bytes]) -> bytes:
+def _pack(files: Mapping[str, bytes]) -> bytes:
     """Return files as a ZIP archive, which is the same for the same files."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:

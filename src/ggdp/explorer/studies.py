@@ -12,9 +12,7 @@ paths      of an upload are text: no file of this machine is opened, looked for 
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
 from pathlib import PurePath
@@ -25,7 +23,7 @@ from attrs import fields_dict
 
 from ggdp._files import parsed_toml
 from ggdp._records import frozen, options
-from ggdp.cli.flags import RELEASE, arguments_of, domain_of, marginals_of
+from ggdp.cli.flags import RELEASE, arguments_of, domain_of, joined, marginals_of
 from ggdp.domain.column import Column
 from ggdp.domain.table_domain import Domain
 from ggdp.domain.value_range import ValueRange
@@ -81,7 +79,7 @@ class OpenStudy:
             if not rest.keys().isdisjoint(_SHOWN):
                 said = "is declared by the study in a way that the form cannot show; change it in the file"
                 raise ArgumentError("levels", column.name, said)
-            rest |= _declared(column)
+            rest |= _declaration(column)
         columns = [Column(name=name, **rest) for name, rest in declared.items() if rest]
         domain = Domain(columns, request.domain.impossible)
         return {**asked, "domain": domain, **{name: getattr(request, name) for name in self.fields}}
@@ -103,19 +101,19 @@ def open_study(
 ) -> tuple[OpenStudy, dict[str, Any]]:
     """Return a study with what the form keeps of it, and the values of all inputs, which are those of settings."""
     request, flags, values = study.request, {flag.name: flag.default for flag in RELEASE}, attrs.asdict(settings())
-    by = [_listed(names) for names in request.by if names]
+    by = [joined(names) for names in request.by if names]
     if lines_of("\n".join(by)) != by or marginals_of(by) != [list(names) for names in request.by if names]:
         by = []
     lines: dict[str, str] = {}
     columns = {}
     for column in request.domain:
-        typed, declared = _lines_of(column), _declared(column)
+        typed, declared = _lines_of(column), _declaration(column)
         more = {_INPUTS.get(flag, flag): text for flag, text in typed.items()}
         more = {name: f"{lines.get(name, '')}\n{text}".strip("\n") for name, text in more.items()}
         with suppress(GgdpError):
             # Raises if they are too long.
             settings(**more)
-            read = _declared(
+            read = _declaration(
                 domain_of(flags | {"by": by} | {flag: [text] for flag, text in typed.items()})[column.name]
             )
             is_same = all(read.get(role) == declared.get(role) for role in _SHOWN)
@@ -149,7 +147,7 @@ def open_study(
     return opened, values
 
 
-def _declared(column: Column) -> dict[str, Any]:
+def _declaration(column: Column) -> dict[str, Any]:
     return {role: value for role, value in column.arguments().items() if value is not None and role != "name"}
 
 
@@ -158,7 +156,7 @@ def _lines_of(column: Column) -> dict[str, str]:
     found, derived = {}, column.expression
     usual = None if derived is None else Column(name=column.name, expression=derived).levels
     for flag, role in (_LINES | {"range": "range"}).items():
-        name, value = column.name, _declared(column).get(role)
+        name, value = column.name, _declaration(column).get(role)
         if isinstance(value, ValueRange):
             low, high, step = value.plain
             text = f"{low}:{high}" if ValueRange(low, high) == value else f"{low}:{high}:{step}"
@@ -172,7 +170,7 @@ def _lines_of(column: Column) -> dict[str, str]:
             is_run = len(value) > 1 and tuple(value) == tuple(range(value[0], value[-1] + 1))
             name, text = (name, f"{value[0]}..{value[-1]}") if is_run else (f"{name}:int", _text(value))
         else:
-            text = _text(value) if flag == "bins" else _listed(map(str, value or ()))
+            text = _text(value) if flag == "bins" else joined(map(str, value or ()))
         if value is not None:
             found[flag] = f"{name}={text}"
     return found
@@ -182,12 +180,6 @@ def _statistic(statistic: Statistic) -> str:
     if isinstance(statistic, Quantile):
         return f"quantile {statistic.column}={_text(statistic.fractions)}"
     return f"{statistic.kind} {statistic.column}"
-
-
-def _listed(items: Iterable[str]) -> str:
-    row = io.StringIO(newline="")
-    csv.writer(row, lineterminator="").writerow(items)
-    return row.getvalue()
 
 
 def _text(value: object) -> str:

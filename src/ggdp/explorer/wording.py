@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ggdp.cli.flags import RELEASE, mention_flag, reworded, title_of_flag
-from ggdp.errors import ArgumentError, GgdpError, Message
+from ggdp.cli.flags import RELEASE, mention_flag, reword, title_of_flag
+from ggdp.errors import ArgumentError, GgdpError, Message, in_words_of
 from ggdp.tables.request import ROW
 
 # Labels of the inputs of a table, by the names of the flags that they stand for.
@@ -35,10 +35,10 @@ def in_explorer_words() -> Iterator[None]:
         raise
     except GgdpError as refused:
         if isinstance(refused, ArgumentError):
-            said = str(reworded(refused, _title, _mention))
+            said = str(reword(refused, _title, _mention))
         else:
             message = refused.args[0] if refused.args else ""
-            said = message.in_words_of(_mention) if isinstance(message, Message) else str(refused)
+            said = in_words_of(message, _mention) if isinstance(message, Message) else str(refused)
         raise with_notes(ExplorerError(said), refused) from None
 
 
@@ -56,7 +56,7 @@ def message_of(error: GgdpError) -> str:
 
 def sentence(said: str) -> str:
     """Return what is said in the words of the explorer, with a capital letter."""
-    words = said.in_words_of(_mention) if isinstance(said, Message) else said
+    words = in_words_of(said, _mention)
     return f"{words[:1].upper()}{words[1:]}"
 
 

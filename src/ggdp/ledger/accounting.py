@@ -86,11 +86,11 @@ from flint import arb, fmpq
 
 from ggdp import _validate
 from ggdp._balls import BALLS, lower_float, upper_float, working_precision
-from ggdp._rounding import rounded_text, rounded_up, rounded_up_text
+from ggdp._rounding import number_of, rounded_text, rounded_up, rounded_up_text
 from ggdp.accounting import Composition, Part
 from ggdp.accounting.renyi import renyi_of_pure, renyi_of_shift
 from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, LedgerError, Message
-from ggdp.ledger.budgets import ROUNDING, Amount, Balance, Budget, as_typed, times
+from ggdp.ledger.budgets import ROUNDING, Amount, Balance, Budget, as_typed
 from ggdp.ledger.charging import ChargeRequest, parse
 from ggdp.proofs.losses import CoordinateLoss, CountedLoss, Loss, ResponseLoss
 
@@ -371,7 +371,7 @@ def law_in_words(losses: Iterable[CountedLoss]) -> str:
             said.append(f"any mechanism with epsilon = {digits(loss.epsilon)} and delta = {digits(loss.delta)}{many}")
         else:
             noise = f"{loss.law.support} noise of order {digits(loss.law.order)} and scale {digits(loss.law.scale)}"
-            said.append(f"{noise} for {times(count, 'cell that moves', 'cells that move')} by {digits(loss.size)}")
+            said.append(f"{noise} for {number_of(count, 'cell that moves', 'cells that move')} by {digits(loss.size)}")
     return " and ".join(said)
 
 
@@ -472,10 +472,10 @@ class ReservedAccounting(Accounting):
         """Return whether the law was never reserved or is used up, and how many uses of others are left."""
         count, _ = totals["laws"].get(charge["law"], (0, 0))
         left = int(self.left(totals))
-        reserved = f"its law is used up: it was reserved {times(count, 'time', 'times')}"
+        reserved = f"its law is used up: it was reserved {number_of(count, 'time')}"
         what = reserved if count else "its law is not reserved"
         verb = "remains" if left == 1 else "remain"
-        return f"{what}; {times(left, 'use', 'uses')} of {'other ' if count else ''}reserved laws {verb}"
+        return f"{what}; {number_of(left, 'use')} of {'other ' if count else ''}reserved laws {verb}"
 
 
 def costs(budget: Budget, requests: Sequence[ChargeRequest]) -> dict[str, Any]:

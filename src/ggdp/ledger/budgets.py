@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from ggdp._rounding import exact_text
+from ggdp._rounding import exact_text, number_of
 from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.privacy import ApproxDP, Guarantee, PureDP
 
@@ -26,11 +26,6 @@ _UNITS = 10**PLACES
 def as_typed(number: float) -> Fraction:
     """Return a float as the decimal that a person typed: the shortest one that reads as this float."""
     return Fraction(repr(float(number)))
-
-
-def times(number: int, one: str, several: str) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {one if number == 1 else several}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -181,6 +176,6 @@ class Balance:
     def __str__(self) -> str:
         said = [f"{name} = {Amount.up(number).shown}" for name, number in self._numbers().items()]
         if self.laws is not None:
-            uses = times(sum(self.laws.values()), "use", "uses")
-            said.append(f"{uses} of {times(len(self.laws), 'reserved law', 'reserved laws')}")
+            uses, laws = number_of(sum(self.laws.values()), "use"), number_of(len(self.laws), "reserved law")
+            said.append(f"{uses} of {laws}")
         return ", ".join(said)

@@ -267,7 +267,7 @@ class Store:
         if not text or "\0" in text:
             raise ArgumentError("url", text, "must be the path of a file, or postgresql://...")
         self.path = None if separator else Path(text)
-        self.name = text if self.path else _shown(_server(text))
+        self.name = text if self.path else _without_password(_server(text))
         self._strange = f"{self.name} is not a ledger of ggdp"
         self._engine = _file_engine(self.path) if self.path else _server_engine(text)
 
@@ -477,7 +477,7 @@ def _server(text: str) -> sa.URL:
         raise ArgumentError("url", "postgresql://...", "must be postgresql://USER@HOST:PORT/DATABASE") from None
 
 
-def _shown(server: sa.URL) -> str:
+def _without_password(server: sa.URL) -> str:
     """Return a URL as it is typed, without passwords; they may be among its options too."""
     secret = [option for option in server.query if "pass" in option]
     return server.set(drivername="postgresql").difference_update_query(secret).render_as_string(hide_password=True)

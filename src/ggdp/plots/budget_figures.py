@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ggdp._rounding import rounded_up_text
+from ggdp._rounding import number_of, rounded_up_text
 from ggdp.accounting import Composition
 from ggdp.accounting.totals import TotalLoss
 from ggdp.plots.style import BLUE, COLUMN_WIDTH, FAINT, SMALL, VERMILION, label, new_figure, require
@@ -39,9 +39,8 @@ def plot_composition(composition: Composition) -> Figure:
     axes.set_yscale("log")
     axes.set_ylim(LEAST_DELTA, 1.6 * upper[0])
     axes.set_xlim(0.0, 1.04 * basic.epsilon)
-    number = sum(part.count for part in composition.parts)
-    title = f"{number:,} {'release' if number == 1 else 'releases'} of the same people"
-    label(axes, x="epsilon", y="delta", title=title)
+    releases = number_of(sum(part.count for part in composition.parts), "release")
+    label(axes, x="epsilon", y="delta", title=f"{releases} of the same people")
     figure.legend(loc="outside lower left", fontsize=SMALL, frameon=False, handlelength=2.4, ncols=2)
     return figure
 

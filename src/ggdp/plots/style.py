@@ -130,7 +130,7 @@ LINE, _INDENT = 0.145, 0.06
 
 
 @cache
-def _installed() -> tuple[str, ...]:
+def _installed_fonts() -> tuple[str, ...]:
     """Return the installed fonts for characters that the usual one lacks; matplotlib warns about any other."""
     from matplotlib.font_manager import fontManager
 
@@ -148,7 +148,7 @@ def _installed() -> tuple[str, ...]:
 def _families() -> list[str]:
     from matplotlib import rcParams
 
-    return [*rcParams["font.family"], *_installed()]
+    return [*rcParams["font.family"], *_installed_fonts()]
 
 
 def text_width(figure: Figure, texts: Iterable[str], size: float = SMALL) -> float:

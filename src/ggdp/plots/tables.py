@@ -195,7 +195,7 @@ def plot_table(
         raise ArgumentError("column", column, f"must be one of {', '.join(names)}")
     counts, on_axis = column == "count", ""
     if counts:
-        unit = unit if unit is not None else words.counted(release.plan.request)
+        unit = unit if unit is not None else words.counted_noun(release.plan.request)
         what = f"noisy count of {style.one_line(style.require(str, unit=unit))}"
         values, lower, upper = (ends.astype(np.float64) for ends in (shown.count, shown.lower, shown.upper))
     else:

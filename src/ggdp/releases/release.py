@@ -246,15 +246,15 @@ class Release:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas frame with a row for each value, its raw noisy value and its 95 % interval."""
-        return needed("pandas").DataFrame({name: column.copy() for name, column in columns(self).items()})
+        return require_module("pandas").DataFrame({name: column.copy() for name, column in columns(self).items()})
 
     def to_polars(self) -> pl.DataFrame:
         """Return a polars frame with a row for each value, its raw noisy value and its 95 % interval."""
-        return needed("polars").DataFrame(columns(self))
+        return require_module("polars").DataFrame(columns(self))
 
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table with a row for each value, its raw noisy value and its 95 % interval."""
-        return needed("pyarrow").table(columns(self))
+        return require_module("pyarrow").table(columns(self))
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return manifest, values and raw noisy values as one JSON document; labels that JSON has no form for as text.
@@ -388,7 +388,7 @@ def columns(release: Release) -> dict[str, NDArray[Any]]:
     return found
 
 
-def needed(name: str) -> Any:  # noqa: ANN401 - a module
+def require_module(name: str) -> Any:  # noqa: ANN401 - a module
     """Return a module that a frame needs; the error says how to install it."""
     try:
         return import_module(name)

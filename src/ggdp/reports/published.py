@@ -17,7 +17,7 @@ import numpy as np
 from attrs import frozen
 
 from ggdp._files import MOST_JSON, parsed_json, read_file
-from ggdp._rounding import rounded_up_text
+from ggdp._rounding import number_of, rounded_up_text
 from ggdp.accounting.composition import manifest_in, part_of_manifest
 from ggdp.errors import ArgumentError
 from ggdp.proofs.certificate import Certificate
@@ -254,8 +254,7 @@ class PublishedRelease:
     def contents(self) -> str:
         """What was published, in words."""
         if (request := self.request) is None:
-            number = math.prod(self.manifest["values"]["shape"])
-            return "1 value" if number == 1 else f"{number:,} values"
+            return number_of(math.prod(self.manifest["values"]["shape"]), "value")
         units = "rows" if request["unit"] is None else f"different values of {request['unit']!r}"
         counts_rows = request["unit"] is not None and request["count"] == "rows"
         what = "rows" if counts_rows else request["unit_name"] or units

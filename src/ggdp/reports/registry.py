@@ -90,7 +90,7 @@ def registry_entry(report: Report) -> dict[str, Any]:
             "model_name_details": "The curator holds the data and adds the noise before anything is published.",
             "actors": deployment.answers.get("trust_model"),
             "release_type": "Many releases" if len(report.releases) > 1 else "One release",
-            "release_type_details": _listed(later) if any(later) else None,
+            "release_type_details": _list(later) if any(later) else None,
             "data_source_type": deployment.registry.get("data_source"),
             "access_type": "Non-interactive",
             "access_type_details": deployment.answers.get("query_model"),
@@ -164,8 +164,8 @@ def _variant(report: Report) -> dict[str, Any]:
     stated = report.deployment.registry.get("unprotected_quantities")
     return {
         "variant_name": "Pure DP" if report.total.basic.delta == 0.0 else "Approximate DP",
-        "data_domain": _listed(dict.fromkeys(domains)),
-        "unprotected_quantities": _listed([*dict.fromkeys(unprotected), stated or ""]),
+        "data_domain": _list(dict.fromkeys(domains)),
+        "unprotected_quantities": _list([*dict.fromkeys(unprotected), stated or ""]),
     }
 
 
@@ -196,7 +196,7 @@ def _privacy_loss(report: Report) -> dict[str, Any]:
         "privacy_unit_details": f"Data sets are adjacent if one becomes the other by {change} {first.protected}{end}",
         "number_of_privacy_units": report.deployment.registry.get("number_of_units"),
         "privacy_parameters": {"epsilon": basic.epsilon, **({} if basic.delta == 0.0 else {"delta": basic.delta})},
-        "privacy_parameters_details": _listed(details),
+        "privacy_parameters_details": _list(details),
     }
 
 
@@ -217,16 +217,16 @@ def _implementation(report: Report) -> dict[str, Any]:
     summed = "The sum of all epsilons and deltas, which holds for adaptively chosen releases."
     return {
         "preprocessing_and_hyperparameter_tuning": answers.get("preprocessing"),
-        "mechanisms": _listed(mechanisms),
+        "mechanisms": _list(mechanisms),
         "composition": "One release." if len(releases) == 1 else summed,
-        "post_processing": _listed(adjusted) if adjusted else "None.",
+        "post_processing": _list(adjusted) if adjusted else "None.",
         "justification": answers.get("parameters"),
-        "utility": _listed([*utility, answers.get("utility", "")]),
-        "additional_information": _listed(release.statement for release in releases),
+        "utility": _list([*utility, answers.get("utility", "")]),
+        "additional_information": _list(release.statement for release in releases),
     }
 
 
-def _listed(texts: Iterable[str]) -> str:
+def _list(texts: Iterable[str]) -> str:
     """Return one text, or several as a list of Markdown, which the registry shows."""
     found = [text.strip() for text in texts if text.strip()]
     if len(found) == 1:

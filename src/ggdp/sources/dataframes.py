@@ -266,7 +266,7 @@ def _time(value: Any) -> str | None:  # noqa: ANN401 - any Python value
     return (datetime(1970, 1, 1) + timedelta(microseconds=microseconds)).isoformat(" ")  # noqa: DTZ001
 
 
-def _known(value: Any) -> bool | None:  # noqa: ANN401 - any Python value
+def _has_value(value: Any) -> bool | None:  # noqa: ANN401 - any Python value
     """Return that there is a value; null for text that is no UTF-8."""
     return None if isinstance(value, str) and _text(value, None) is None else True
 
@@ -277,7 +277,7 @@ _READ: dict[Reading, tuple[Callable[[Any], object], pa.DataType]] = {
     "text": (partial(_text, instead=None), pa.string()),
     "truth": (partial(_text, instead=None), pa.string()),
     "time": (_time, pa.string()),
-    "null": (_known, pa.bool_()),
+    "null": (_has_value, pa.bool_()),
 }
 
 # Before it, a column named like a pattern (^w.*$) is taken for another one, and a unit may be counted more than once.

@@ -408,17 +408,17 @@ class DuckdbRelation(_PrivateDatabase):
         self._rows = relation.query("ggdp_rows", f"SELECT {taken} FROM ggdp_rows AS ggdp_rows({places})")
         self._schema = self._rows.limit(0).to_arrow_table().schema
         self._huge = {name: kind for name, kind in types.items() if kind in ("HUGEINT", "UHUGEINT")}
-        self.kinds = DUCKDB.read_kinds(self._streamed({}), columns)[1]
+        self.kinds = DUCKDB.read_kinds(self._stream({}), columns)[1]
         self._columns = columns
 
     def frame(self, query: CountQuery) -> Frame:
         """Return the rows; text that is not valid UTF-8, which a relation of Arrow may hold, has no text."""
-        return DUCKDB.read_kinds(self._streamed(query.declared_columns()), self._columns)[0]
+        return DUCKDB.read_kinds(self._stream(query.declared_columns()), self._columns)[0]
 
     def _relation(self, data: Any) -> Any:  # noqa: ANN401 - duckdb is untyped here
         return data
 
-    def _streamed(self, declared: Mapping[str, Column | None]) -> Any:  # noqa: ANN401 - duckdb is untyped here
+    def _stream(self, declared: Mapping[str, Column | None]) -> Any:  # noqa: ANN401 - duckdb is untyped here
         """Return a relation of the private database of all rows."""
 
         def answer(statement: str) -> list[Any]:

@@ -134,7 +134,7 @@ def steps_of_rows(frame: Frame, measure: Measure, kinds: Mapping[str, str]) -> n
     # What changes no float is left out.
     x = x - low if low else x
     x = x * float(1 / values.step) if values.step != 1 else x
-    return _clamped(x + 0.5, nw.lit(first), nw.lit(last), nw.lit(middle) if measure.complete else None)
+    return _clamp(x + 0.5, nw.lit(first), nw.lit(last), nw.lit(middle) if measure.complete else None)
 
 
 def steps_by_level(frame: Frame, measure: Measure, name: str, code: str) -> Frame:
@@ -148,7 +148,7 @@ def steps_by_level(frame: Frame, measure: Measure, name: str, code: str) -> Fram
     # One after the other: each use would have a copy of the conditions for all levels.
     frame = frame.with_columns(x.alias(name), **ends)
     missing, (first, last) = _of_code(code, middles) if measure.complete else None, map(nw.col, ends)
-    return frame.with_columns(_clamped(nw.col(name), first, last, missing).alias(name))
+    return frame.with_columns(_clamp(nw.col(name), first, last, missing).alias(name))
 
 
 def _ends_of_rows(rule: PerUnit | None, values: ValueRange) -> tuple[float, float, float, float]:
@@ -165,7 +165,7 @@ def _of_code(code: str, numbers: Sequence[float]) -> nw.Expr:
     return nested([nw.col(code) >= start for start in starts[1:]], [numbers[start] for start in starts])
 
 
-def _clamped(x: nw.Expr, first: nw.Expr, last: nw.Expr, missing: nw.Expr | None) -> nw.Expr:
+def _clamp(x: nw.Expr, first: nw.Expr, last: nw.Expr, missing: nw.Expr | None) -> nw.Expr:
     """Return numbers that are clamped and rounded down, and what is to be there where there is no number."""
     # In this order, since rounding down is an error on Spark for numbers beyond 64 bits. No engine takes NaN for a
     # number that is below another one. DuckDB is fastest if the first condition holds for most rows.

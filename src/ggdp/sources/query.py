@@ -188,7 +188,7 @@ class TableSource:
         """
         found = []
         for table, marginal in zip(self.answer(query, cells), query.marginals, strict=True):
-            table = _numbered(table, marginal)
+            table = _number_rows(table, marginal)
             units, sums = integers(table[COUNT]), []
             for place, summed in enumerate(query.measured):
                 known = integers(table[known_name(f"m{place}")])
@@ -203,13 +203,13 @@ class TableSource:
         The cells of an open marginal are numbered as `sums` has its keys.
         """
         tables = zip(self.answer(query, step_counts), query.marginals, strict=True)
-        return [_sorted_columns(_numbered(table, marginal).drop_null(), CELL, "m0") for table, marginal in tables]
+        return [_sorted_columns(_number_rows(table, marginal).drop_null(), CELL, "m0") for table, marginal in tables]
 
     def keys(self, query: CountQuery) -> list[pa.Table]:
         """Return the non-empty keys of each marginal as texts, with `count`, in the order of domain and texts."""
         found = []
         for table, marginal in zip(self.answer(query, keys), query.marginals, strict=True):
-            table = _numbered(table, marginal, key_names(marginal))
+            table = _number_rows(table, marginal, key_names(marginal))
             found.append(_texts(table, marginal).append_column(COUNT, pc.cast(table[COUNT], pa.int64())))
         return found
 
@@ -217,19 +217,21 @@ class TableSource:
         """Return the non-empty cells of one marginal as a lazy frame (`cell`, `count`) of an engine with executors."""
         if not self.engine.has_executors or len(query.marginals) != 1:
             raise ArgumentError("data", self.name, "only one marginal of a Spark source is counted as a frame")
-        return self._ask(query, lambda one: nw.to_native(cells(one)))[0]
+        return self._ask(query, cells, nw.to_native)[0]
 
     def answer(self, query: CountQuery, ask: Callable[[MarginalQuery], Frame]) -> list[pa.Table]:
         """Return the engine's answer for each marginal: `cells`, `keys`, or a frame made of these."""
         try:
-            return self._ask(query, lambda one: collect(ask(one)))
+            return self._ask(query, ask, collect)
         except SourceError:
             if not hide_errors(self.name, self.engine.fall_back):
                 raise
-        return self._ask(query, lambda one: collect(ask(one)))
+        return self._ask(query, ask, collect)
 
-    def _ask(self, query: CountQuery, ask: Callable[[MarginalQuery], Answer]) -> list[Answer]:
-        """Return what `ask` returns for the query of each marginal."""
+    def _ask(
+        self, query: CountQuery, ask: Callable[[MarginalQuery], Frame], finish: Callable[..., Answer]
+    ) -> list[Answer]:
+        """Return what `finish` makes of the frame that `ask` returns for the query of each marginal."""
         self.check(query)
         query = replace(query, where=self.where, derived=self.derived)
 
@@ -250,7 +252,7 @@ class TableSource:
                         limits = UnitLimits(query.unit, most[0], secret, most[1], query.unit_nulls)
                     measured = tuple(summed.within(marginal) for summed in query.measured)
                     one = MarginalQuery(self.engine, rows.frame, marginal, limits, measured)
-                    found.append(ask(one._replace(is_filtered=rows.frame is not frame)))
+                    found.append(finish(ask(one._replace(is_filtered=rows.frame is not frame))))
                 return found
 
         return hide_errors(self.name, work)
@@ -323,7 +325,7 @@ def open_source(
         raise ArgumentError(argument, refused.value, refused.expected) from None
 
 
-def _numbered(table: pa.Table, marginal: Domain, keys: Sequence[str] = ()) -> pa.Table:
+def _number_rows(table: pa.Table, marginal: Domain, keys: Sequence[str] = ()) -> pa.Table:
     """Return rows in the order of their cells; of an open marginal, or by `keys`, with numbers of these from 0 on."""
     names = list(keys) or ([CELL] if not marginal.is_open else key_names(marginal))
     table = table.sort_by([(name, "ascending") for name in names])

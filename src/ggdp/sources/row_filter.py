@@ -261,7 +261,7 @@ class Rows:
     def holds(self, where: Filter) -> nw.Expr:
         """Return whether a filter holds for a row: true or false, never null."""
         if isinstance(where, Combination):
-            return _joined(where.operator, [self.holds(part) for part in where.parts])
+            return _join(where.operator, [self.holds(part) for part in where.parts])
         if where.reading == "time" or _compared_year(where):
             return self._time_holds(where)
         if where.reading == "null":
@@ -315,7 +315,7 @@ class Rows:
         known_time, _ = time_conditions(value, instants, [], dtype, self.dialect)
         is_negated = where.operator in ("<>", "not in")
         operator = "=" if is_negated or where.operator == "in" else where.operator
-        found = _joined("or", [compare(operator, one) for one in where.values])
+        found = _join("or", [compare(operator, one) for one in where.values])
         known = ~known_time.is_null() & reaches(-math.inf) & ~reaches(math.inf)
         return known & (~found if is_negated else found)
 
@@ -348,7 +348,7 @@ def _holds(read: nw.Expr, operator: str, values: Sequence[Any]) -> nw.Expr:
     """Return whether there is a reading, and compares so."""
     if operator in _COMPARE:
         return ~read.is_null() & _COMPARE[operator](read, values[0])
-    among = _joined("or", [read == value for value in values])
+    among = _join("or", [read == value for value in values])
     return ~read.is_null() & (among if operator == "in" else ~among)
 
 
@@ -377,9 +377,9 @@ def _part_of_date(part: str, minutes: nw.Expr) -> nw.Expr:
     return nw.when(day > 305.0).then(month - 12.0).otherwise(month)
 
 
-def _joined(operator: Literal["and", "or"], parts: Sequence[nw.Expr]) -> nw.Expr:
+def _join(operator: Literal["and", "or"], parts: Sequence[nw.Expr]) -> nw.Expr:
     """Return all parts joined, as a tree that is not deep."""
     if len(parts) == 1:
         return parts[0]
-    left, right = (_joined(operator, half) for half in (parts[: len(parts) // 2], parts[len(parts) // 2 :]))
+    left, right = (_join(operator, half) for half in (parts[: len(parts) // 2], parts[len(parts) // 2 :]))
     return left & right if operator == "and" else left | right

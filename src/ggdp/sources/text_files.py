@@ -274,7 +274,7 @@ def _same_state(text: bytes, layout: Layout) -> bytes:
         return letter + layout.delimiter
     cut_off = len(layout.terminator) == 2 and text.endswith(layout.terminator[:1])
     if layout.quoted and field.startswith(b'"'):
-        inside = _quoted(layout).match(field)
+        inside = _quoted_part(layout).match(field)
         assert inside is not None
         if inside.group(2) is None:
             return b'"'
@@ -284,7 +284,7 @@ def _same_state(text: bytes, layout: Layout) -> bytes:
 
 
 @lru_cache(maxsize=16)
-def _quoted(layout: Layout) -> re.Pattern[bytes]:
+def _quoted_part(layout: Layout) -> re.Pattern[bytes]:
     """Return what matches the quoted part of a field: what is inside, and the quote that ends it."""
     escape = b"" if layout.escape is None else re.escape(layout.escape)
     escaped = b"" if layout.escape is None else rb"|" + escape + rb"(?:.|\Z)"
@@ -293,7 +293,7 @@ def _quoted(layout: Layout) -> re.Pattern[bytes]:
 
 def _value(field: bytes, layout: Layout) -> bytes:
     """Return what a field says: without the quotes around it, doubled quotes as one, escaped characters as they are."""
-    found = _quoted(layout).match(field) if layout.quoted else None
+    found = _quoted_part(layout).match(field) if layout.quoted else None
     inside, rest = (b"", field) if found is None else (found.group(1), field[found.end() :])
     if layout.escape is None:
         return inside.replace(b'""', b'"') + rest

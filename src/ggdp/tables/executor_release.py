@@ -73,7 +73,7 @@ from ggdp.sources.engine import hide_errors
 from ggdp.sources.spark import quiet
 from ggdp.tables.output_files import write_files
 from ggdp.tables.request import COUNTS, COVERS
-from ggdp.tables.table_manifest import covered, table_manifest
+from ggdp.tables.table_manifest import coverage, table_manifest
 from ggdp.tables.table_release import ArrowViews, Table, TableRelease, table_intervals, tables_of
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class NoiseTask:
     def schema(self) -> pa.Schema:
         """Names and types of the released columns."""
         keys = [pa.field(column.name, column.values.type) for column in self.domain]
-        covers = [] if covered(self.plan.request, 0) is None else [pa.field(COVERS, pa.string())]
+        covers = [] if coverage(self.plan.request, 0) is None else [pa.field(COVERS, pa.string())]
         return pa.schema(keys + [pa.field(name, pa.int64()) for name in self.plan.request.count_columns] + covers)
 
 
@@ -167,7 +167,7 @@ def add_noise(batches: Iterable[pa.RecordBatch], *, task: NoiseTask) -> Iterator
     checked = _check_cells(batches, first, task.width)
     released = (_every_cell if task.plan.threshold is None else _kept_cells)(checked, task, first, rng)
     domain, request = task.domain, task.plan.request
-    covers = covered(request, 0)
+    covers = coverage(request, 0)
     for drawn, noisy_drawn in released:
         # Of the cells that can occur: keys from the index, and numbers from the noisy count.
         possible = domain.possible(drawn)

@@ -30,7 +30,7 @@ from ggdp.tables.statistics.released_statistics import (
     require_one_total,
 )
 from ggdp.tables.statistics.sum_groups import SumGroup
-from ggdp.tables.table_manifest import covered
+from ggdp.tables.table_manifest import coverage
 from ggdp.tables.table_release import Table, TableRelease, tables_of
 from ggdp.tables.thresholds import kept_keys, sparse_cells
 
@@ -92,7 +92,12 @@ def release_counts(
         if plan.statistics is not None:
             release, tables = _with_statistics(opened, query, plan, bits)
         else:
-            answer = {"declared": _declared, "sparse": _sparse, "open": _open, "mixed": _mixed}[request.regime]
+            answer = {
+                "declared": _declared,
+                "sparse": _sparse,
+                "open": _open,
+                "mixed": _mixed,
+            }[request.regime]
             release, keys = answer(opened, query, plan, bits)
             tables = tables_of(release, plan, keys, cut)
     charged_to(release, entry)
@@ -156,7 +161,7 @@ def _with_statistics(
                 noisy_count=count.value,
                 lower=lower,
                 upper=upper,
-                covers=covered(request, number),
+                covers=coverage(request, number),
                 statistics=published_statistics(plan, number, noisy, quantiles[number], keys[number]),
                 written=request.count_columns,
                 digits=request.digits,
@@ -252,7 +257,7 @@ def _sparse_cells(
 
 def _open(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source) -> tuple[Release, list[pa.Table]]:
     """Release the keys whose noisy counts are at least the threshold."""
-    kept = [_kept(table, plan, bits) for table in opened.keys(query)]
+    kept = [_keep_keys(table, plan, bits) for table in opened.keys(query)]
     return _apply_threshold(np.concatenate([noisy for _, noisy in kept]), plan, bits), [keys for keys, _ in kept]
 
 
@@ -265,7 +270,7 @@ def _mixed(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source
     keys, values = [], []
     for domain, regime in zip(request.domains, request.regimes, strict=True):
         if regime == "open":
-            key, noisy = _kept(next(keyed), plan, bits)
+            key, noisy = _keep_keys(next(keyed), plan, bits)
         else:
             cells = possible_cells(domain)
             noisy = plan.mechanism.release(_every(next(counted), domain)[cells], rng=bits).values
@@ -275,7 +280,7 @@ def _mixed(opened: TableSource, query: CountQuery, plan: TablePlan, bits: Source
     return _apply_threshold(np.concatenate(values), plan, bits), keys
 
 
-def _kept(table: pa.Table, plan: TablePlan, bits: Source) -> tuple[pa.Table, Integers]:
+def _keep_keys(table: pa.Table, plan: TablePlan, bits: Source) -> tuple[pa.Table, Integers]:
     """Return the keys of an open table that are shown, and their noisy counts."""
     assert plan.threshold is not None
     counts, noise = table["count"].to_numpy(), plan.mechanism.noise

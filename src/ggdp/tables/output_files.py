@@ -72,17 +72,17 @@ def targets(path: str | os.PathLike[str], tables: int, names: Sequence[str] | No
     if names is not None and isinstance(path, str | os.PathLike) and not Path(path).suffix and "\0" not in str(path):
         return (*(Path(path) / f"{name}.csv" for name in names), Path(path) / MANIFEST[1:])
     file = _file("out", path, FORMATS, " or ")
-    return (*numbered(file, tables), file.with_name(f"{file.stem}{MANIFEST}"))
+    return (*number_files(file, tables), file.with_name(f"{file.stem}{MANIFEST}"))
 
 
 def picture_files(plot: str | os.PathLike[str] | None, tables: int) -> tuple[Path, ...]:
     """Return the files of the figures, one for each table; none if no figure is requested."""
-    return () if plot is None else numbered(_file("plot", plot, PICTURES, ", "), tables)
+    return () if plot is None else number_files(_file("plot", plot, PICTURES, ", "), tables)
 
 
 def wide_files(wide: str | os.PathLike[str] | None, tables: int) -> tuple[Path, ...]:
     """Return the files of tables in wide form, one for each; none if no such file is requested."""
-    return () if wide is None else numbered(_file("wide", wide, (".csv",), ""), tables)
+    return () if wide is None else number_files(_file("wide", wide, (".csv",), ""), tables)
 
 
 def _file(argument: str, path: str | os.PathLike[str], endings: tuple[str, ...], between: str) -> Path:
@@ -95,15 +95,15 @@ def _file(argument: str, path: str | os.PathLike[str], endings: tuple[str, ...],
     return Path(path)
 
 
-def numbered(file: Path, tables: int) -> tuple[Path, ...]:
+def number_files(file: Path, tables: int) -> tuple[Path, ...]:
     """Return a file for each table: the file itself, or several with numbers in their names."""
     if tables == 1:
         return (file,)
     return tuple(file.with_name(f"{file.stem}-{number}{file.suffix}") for number in range(1, tables + 1))
 
 
-def unnumbered(file: Path, tables: int) -> Path:
-    """Return the file that `numbered` was given, from the first that it returned."""
+def without_number(file: Path, tables: int) -> Path:
+    """Return the file that `number_files` was given, from the first that it returned."""
     return file if tables == 1 else file.with_name(f"{file.stem.removesuffix('-1')}{file.suffix}")
 
 
@@ -268,7 +268,7 @@ def _as_csv(table: pa.Table) -> bytes:
     import pyarrow.compute as pc
 
     comma, nothing, end = (pa.scalar(text, pa.large_string()) for text in (",", "", "\n"))
-    parts: list[bytes | memoryview] = [",".join(_quoted(pa.array(table.column_names)).to_pylist()).encode() + b"\n"]
+    parts: list[bytes | memoryview] = [",".join(_quote(pa.array(table.column_names)).to_pylist()).encode() + b"\n"]
     for start in range(0, table.num_rows, _ROWS):
         columns = [_text(column.combine_chunks()) for column in table.slice(start, _ROWS).columns]
         ended = pc.binary_join_element_wise(columns[-1], nothing, end)
@@ -322,11 +322,11 @@ def _text(values: pa.Array) -> pa.Array:
 
     plain = values.cast(pa.large_string())
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        plain = _quoted(plain)
+        plain = _quote(plain)
     return plain.fill_null("")
 
 
-def _quoted(texts: pa.Array) -> pa.Array:
+def _quote(texts: pa.Array) -> pa.Array:
     """Return texts with quotes around those that need them; around the empty one too, or it would be read as null."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -61,7 +61,7 @@ from ggdp._files import MOST_TOML, line_of, parsed_toml, read_file
 from ggdp._records import Flag, documented, frozen, like, option, options
 from ggdp._rounding import rounded_up_text
 from ggdp.domain.text_values import KEYS, TextValues, null_words
-from ggdp.errors import ArgumentError, ArgumentTypeError, Message
+from ggdp.errors import ArgumentError, ArgumentTypeError, Message, in_words_of
 from ggdp.privacy import ApproxDP, Guarantee, Neighbours, Notion, ProbabilisticDP, PureDP, Sensitivity
 from ggdp.privacy.guarantees import as_goal, validated_neighbours
 from ggdp.tables.statistics.statistic import (
@@ -118,8 +118,9 @@ _NAMES = (
     "must be a sequence of names of columns, or of lists of them for several tables. An expression or a column of a "
     "frame is not a name: declare bins in `domain`, or add a column to the frame that each row determines by itself"
 )
-# A flag that may be given several times.
+# Flags that may be given several times, and flags without a value.
 _repeated = partial(Flag, kind=list[str] | None)
+_switch = partial(Flag, kind=bool, default=False)
 
 
 def _marginals(by: str | Sequence[str] | Sequence[Sequence[str]] | None) -> tuple[tuple[str, ...], ...]:
@@ -231,12 +232,7 @@ class TextOptions:
     quoted: bool | None = option(
         "bool, default True",
         "Whether fields of CSV files may be in double quotes. Pass False for files without quoting.",
-        Flag(
-            "Treat quotes as plain characters, for files whose fields are not quoted.",
-            kind=bool,
-            default=False,
-            name="no_quotes",
-        ),
+        _switch("Treat quotes as plain characters, for files whose fields are not quoted.", name="no_quotes"),
         key="format.quoted",
     )
     escape: str | None = option(
@@ -250,11 +246,9 @@ class TextOptions:
         "bool, default False",
         "Whether each line of a text file is a record, for files whose fields hold no line ends: a misplaced quote or "
         "line end in one row then changes no other row.",
-        Flag(
+        _switch(
             "Each line is one record, for files whose fields contain no line ends: a misplaced quote then spoils one "
             "row only.",
-            kind=bool,
-            default=False,
             label="Lines",
         ),
         key="format.strict_lines",
@@ -349,12 +343,7 @@ class TableOptions(TextOptions):
     unit_is_row: bool | None = option(
         "bool, optional",
         'True is the same as ``unit="row"``; with False `unit` is a column, whatever its name.',
-        Flag(
-            "Each person has one row at most: each row is a unit.",
-            kind=bool,
-            default=False,
-            label="Each row is one person",
-        ),
+        _switch("Each person has one row at most: each row is a unit.", label="Each row is one person"),
         check=_validate.boolean,
         key="unit.is_row",
     )
@@ -484,7 +473,7 @@ class TableOptions(TextOptions):
     nonnegative: bool = option(
         "bool, default False",
         "Whether counts below 0, and ends of intervals below 0, are published as 0.",
-        Flag("Publish negative counts, and negative ends of intervals, as 0.", kind=bool, default=False),
+        _switch("Publish negative counts, and negative ends of intervals, as 0."),
         check=_validate.boolean,
         default=False,
     )
@@ -504,7 +493,7 @@ class TableOptions(TextOptions):
             label="Percent of",
             name="percent_of",
         ),
-        Flag("Also publish counts in percent of the total of all cells.", kind=bool, default=False, name="percent"),
+        _switch("Also publish counts in percent of the total of all cells.", name="percent"),
         check=_percent_of,
     )
     digits: int | None = option(
@@ -899,7 +888,7 @@ class TableRequest(TableOptions):
         parts += [("[[impossible]]", dict(pattern)) for pattern in self.domain.impossible]
         texts = []
         for head, values in parts:
-            lines = [f"{_key(key)} = {_value(value)}\n" for key, value in values.items()]
+            lines = [f"{_key(key)} = {toml_text(value)}\n" for key, value in values.items()]
             texts.append("".join([f"{head}\n", *lines] if head else lines))
         return "\n".join(texts)
 
@@ -1013,7 +1002,7 @@ class TableRequest(TableOptions):
         from ggdp.sources.text_files import TextFormat
 
         columns = [
-            Column(name=name, **_declared(declared, directory, dated=name in dates))
+            Column(name=name, **_column_arguments(declared, directory, dated=name in dates))
             for name, declared in plain["domain"].items()
         ]
         days = {one.name: {str(level): level for level in one.levels or ()} for one in columns if one.name in dates}
@@ -1087,7 +1076,7 @@ class ReleaseArguments(PlanArguments):
     overwrite: bool = option(
         "bool, default False",
         "Whether files that already exist may be replaced. Each run spends the budget again.",
-        Flag("Replace an earlier output (and spend the budget again).", kind=bool, default=False),
+        _switch("Replace an earlier output (and spend the budget again)."),
         default=False,
     )
     sign: str | os.PathLike[str] | Ed25519PrivateKey | None = option(
@@ -1200,7 +1189,7 @@ class RangeArguments(TextOptions):
     )
 
 
-def _declared(declared: Mapping[str, Any], directory: str, *, dated: bool) -> dict[str, Any]:
+def _column_arguments(declared: Mapping[str, Any], directory: str, *, dated: bool) -> dict[str, Any]:
     """Return the declaration of a column from its plain values, in which dates, times and infinite ends are texts."""
     found = dict(declared)
     if "lookup" in found and os.path.exists(path := os.path.join(directory, found["lookup"]["file"])):
@@ -1225,7 +1214,7 @@ def _statistics(table: Mapping[str, Any]) -> tuple[Statistic, ...]:
             found += [STATISTICS[key](column) for column in value]
         elif key in STATISTICS:
             named = value if isinstance(value, str) else "COLUMN"
-            example = f"{{ {_key(named)} = [0.5] }}" if key == "quantile" else _value([named])
+            example = f"{{ {_key(named)} = [0.5] }}" if key == "quantile" else toml_text([named])
             raise ArgumentError(f"tables.{key}", value, f"must be as in {key} = {example}")
         elif key != "by":
             known = ", ".join(["name", "by", *STATISTICS])
@@ -1264,7 +1253,7 @@ def named_by_lines(content: bytes, plain: Mapping[str, Any], name: str) -> Itera
         found = next(_places(key, refused.value, plain), None) or tuple(key.split("."))
         line = next((line for end in range(len(found), 0, -1) if (line := line_of(content, found[:end]))), None)
         shown = ".".join(step for step in found if isinstance(step, str))
-        said = refused.expected.in_words_of(mention) if isinstance(refused.expected, Message) else refused.expected
+        said = in_words_of(refused.expected, mention)
         where = name if line is None else f"{name}, line {line}"
         raise type(refused)(f"{where}: {shown}", refused.value, said) from None
 
@@ -1298,10 +1287,10 @@ def _places(key: str, value: object, plain: Mapping[str, Any]) -> Iterator[tuple
 
 
 def _key(key: str) -> str:
-    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else _value(key)
+    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else toml_text(key)
 
 
-def _value(value: object) -> str:
+def toml_text(value: object) -> str:
     """Return a value as TOML writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -1311,7 +1300,7 @@ def _value(value: object) -> str:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(str(key))} = {_value(inner)}" for key, inner in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(str(key))} = {toml_text(inner)}" for key, inner in value.items()) + " }"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_value, value)) + "]"
+        return "[" + ", ".join(map(toml_text, value)) + "]"
     return repr(value)

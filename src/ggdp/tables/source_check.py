@@ -41,7 +41,7 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from ggdp._files import write_together
-from ggdp._records import takes_data
+from ggdp._records import options, takes_data
 from ggdp.domain.column import Column
 from ggdp.domain.periods import instant_of_value
 from ggdp.domain.table_domain import Domain
@@ -67,6 +67,7 @@ from ggdp.tables.request import (
     Regime,
     TableRequest,
     TextOptions,
+    toml_text,
 )
 from ggdp.tables.statistics.statistic import checked_statistics
 from ggdp.tables.statistics.statistics_plan import measure_of, plan_statistics
@@ -400,7 +401,15 @@ def _other_delimiter(files: Files | None) -> str | None:
     return next((mark for mark in ";\t|" if mark in first), None)
 
 
-def _undeclared(found: Sequence[SeenColumn]) -> Iterator[str]:
+def _reading_alarms(records: TextCheck | None, mark: str | None) -> Iterator[str]:
+    """Yield an alarm if text is not valid in its encoding, and if a mark may be the delimiter."""
+    if records is not None and records.invalid:
+        yield f"in {records.invalid:,} of {records.records:,} rows {records.advice[0]}"
+    if mark is not None:
+        yield f"the first line is one field that contains {mark!r}: if it is the delimiter, pass --delimiter {mark!r}"
+
+
+def _undeclared_alarms(found: Sequence[SeenColumn]) -> Iterator[str]:
     """Yield an alarm for each way of writing that values seem to have and that is not declared."""
     ways: dict[str, list[str]] = {}
     nulls = dict.fromkeys(word for column in found for word in column.written.get("null_values", ()))
@@ -499,7 +508,7 @@ def _see(source: TableSource, column: Column, labels: Mapping[Any, str]) -> Seen
     fits: list[str] = []
     or_else: dict[str, Any] = {}
     if is_listed:
-        table = _aggregated(source, Domain([_open(column)]), lambda found: found)
+        table = _aggregate(source, Domain([_open(column)]), lambda found: found)
         # But what is no text, in an encoding that is not the right one.
         found = zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True)
         values = {value: number for value, number in found if value.strip("\0")}
@@ -582,7 +591,7 @@ def _seen_columns(data: Any, asked: CheckArguments, names: Sequence[str], **open
     labels = {} if (files := _files(data, asked.text)) is None else value_labels(files)
     columns = [asked.domain[name] if name in asked.domain else Column(name=name) for name in names]
     columns = [column.read_as(asked.values) for column in columns]
-    loaded = _loaded(data, files, asked.text, columns, **opening)
+    loaded = _load(data, files, asked.text, columns, **opening)
     opening = opening if loaded is data else {}
     for name, column in zip(names, columns, strict=True):
         with headers_in_errors():
@@ -601,7 +610,7 @@ def _files(data: object, text: TextFormat | None) -> Files | None:
     return find_files(data, text) if isinstance(data, str | os.PathLike) else None
 
 
-def _loaded(data: Any, files: Files | None, text: TextFormat | None, columns: Sequence[Column], **opening: Any) -> Any:  # noqa: ANN401
+def _load(data: Any, files: Files | None, text: TextFormat | None, columns: Sequence[Column], **opening: Any) -> Any:  # noqa: ANN401
     """Return files as an Arrow table, which would be read once for each column otherwise; large ones as they are."""
     if files is None or files.format == "parquet" or opening["engine"] == "spark":
         return data
@@ -621,15 +630,6 @@ _SEEN = ("text", "integer", "float", "boolean", "object", "date", "decimal", "da
 _MOST_LOADED = 1 << 30
 
 
-def _toml(value: object) -> str:
-    """Return a drafted value as TOML writes it: as JSON does, but for mappings and dates."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_toml(inner)}" for key, inner in value.items()) + " }"
-    if isinstance(value, date):
-        return value.isoformat()
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
 def draft_of(seen: Sequence[SeenColumn]) -> str:
     """Return a draft of a domain file, which `ggdp.Domain.from_toml` refuses until its mark is removed."""
     parts = [
@@ -642,10 +642,10 @@ def draft_of(seen: Sequence[SeenColumn]) -> str:
         number = "" if column.distinct is None else f", {column.distinct:,} different"
         said = f"# {column.reads_as}{number}, {share}" + (", readable in two ways" if column.or_else else "")
         if column.draft:
-            lines = [f"{key} = {_toml(value)}" for key, value in column.draft.items()]
-            parts.append("\n".join([f"[columns.{_toml(column.name)}]  {said}", *lines, ""]))
+            lines = [f"{key} = {toml_text(value)}" for key, value in column.draft.items()]
+            parts.append("\n".join([f"[columns.{toml_text(column.name)}]  {said}", *lines, ""]))
         else:
-            parts.append(f"# {_toml(column.name)} is not declared: an identifier, or free text? {said[2:]}\n")
+            parts.append(f"# {toml_text(column.name)} is not declared: an identifier, or free text? {said[2:]}\n")
     return "\n".join(parts)
 
 
@@ -697,12 +697,12 @@ def check_table(
     >>> found.columns[0].nulls, found.columns[0].most_frequent, found.columns[0].unseen
     (1, (('No', 1),), ('sometimes',))
     """
-    CheckArguments(by, **given)  # raises if one is unknown or wrong, before the source is opened
     # All is checked before a file is opened.
-    goal = as_goal(None, given.pop("epsilon", 1.0), given.pop("delta", None))
     asked = CheckArguments(by, domain, **given)
-    opening = {name: given.pop(name, None) for name in ("engine", "temp_dir")}
-    target, text = given.pop("draft_domain", None), asked.text
+    goal = as_goal(None, asked.epsilon, asked.delta)
+    opening: dict[str, Any] = {"engine": asked.engine, "temp_dir": asked.temp_dir}
+    target, text = asked.draft_domain, asked.text
+    given = {name: value for name, value in given.items() if name in options(TableRequest)}
     if target is not None and os.path.lexists(target):
         raise ArgumentError("draft_domain", str(target), "already exists; name another file")
     asks_nothing = by is None and not any(checked_statistics(given.get("statistics", ())))
@@ -720,25 +720,12 @@ def check_table(
     suspects = [] if is_declared else [name for name in names if identifies(name) and name not in counted]
     repeated = seen if asks_nothing or mark is not None else _seen_columns(data, asked, suspects, **opening)
     people = [one for one in repeated if one.name in suspects and "identifier" in one.reads_as]
-    alarms = [*_identifiers(people), *_undeclared(seen)]
-    if mark is not None:
-        alarms.append(
-            f"the first line is one field that contains {mark!r}: if it is the delimiter, pass --delimiter {mark!r}"
-        )
     records = text_check(data, text)
-    if records is not None and records.invalid:
-        alarms.insert(0, f"in {records.invalid:,} of {records.records:,} rows {records.advice[0]}")
+    alarms = [*_reading_alarms(records, mark), *_identifiers(people), *_undeclared_alarms(seen)]
     if asks_nothing:
-        return TableCheck(
-            rows=max((column.rows for column in seen), default=0),
-            regime="open",
-            columns=(),
-            marginals=(),
-            units=None,
-            text=records,
-            alarms=tuple(alarms),
-            seen=seen,
-        )
+        rows = max((column.rows for column in seen), default=0)
+        nothing: dict[str, Any] = {"regime": "open", "columns": (), "marginals": (), "units": None}
+        return TableCheck(rows=rows, text=records, alarms=tuple(alarms), seen=seen, **nothing)
     request = _request_of(by, domain, given)
     declared = {column.name: column for marginal in request.domains for column in marginal}
     with headers_in_errors(), open_source(data, **request.reading, **opening) as source:
@@ -755,7 +742,7 @@ def check_table(
     if not seen:
         # How they seem to be written.
         looked_at = list(dict.fromkeys(name for name, _ in unreadable if name in names))
-        alarms = [*_undeclared(_seen_columns(data, asked, looked_at, **opening)), *alarms]
+        alarms = [*_undeclared_alarms(_seen_columns(data, asked, looked_at, **opening)), *alarms]
     is_too_large = request.regime == "declared" and request.numbered_cells > MOST_IN_MEMORY
     return TableCheck(
         rows=rows,
@@ -836,11 +823,11 @@ def _column(source: TableSource, column: Column) -> ColumnCheck:
         inner = [edge for edge in column.edges or () if edge not in (-math.inf, math.inf)]
         anywhere = _probe(column, edges=(-math.inf, *inner, math.inf))
         unparsable = int(_by_code(source, anywhere)[-2])
-        unread = _unmatched(source, anywhere, anywhere) if unparsable else []
-    values = _unmatched(source, column, probe) if unmatched else []
+        unread = _unmatched_values(source, anywhere, anywhere) if unparsable else []
+    values = _unmatched_values(source, column, probe) if unmatched else []
     distinct = None if values is None else len(values)
     if is_open:
-        number = _aggregated(source, Domain([column]), lambda found: found.select(nw.len().alias("n")))
+        number = _aggregate(source, Domain([column]), lambda found: found.select(nw.len().alias("n")))
         distinct = number["n"][0].as_py()
     advice: tuple[tuple[object, str], ...] = (
         (is_open, "no levels are declared: they would be chosen privately, which needs a delta and omits rare ones"),
@@ -882,7 +869,7 @@ def _ranges(source: TableSource, request: TableRequest, column: Column) -> Itera
     # Truths are numbers here, 0 and 1, though no bin of numbers holds them.
     unread = counts[:, -2] * (source.engine.kinds[column.name] != "boolean")
     anywhere = _probe(column, edges=(-math.inf, math.inf))
-    forms = _forms(_unmatched(source, anywhere, anywhere)) if unread.any() else ()
+    forms = _forms(_unmatched_values(source, anywhere, anywhere)) if unread.any() else ()
     measures = [
         measure_of(request, statistic) for statistic in request.each_statistic if statistic.column == column.name
     ]
@@ -939,7 +926,7 @@ def _by_code(source: TableSource, *columns: Column) -> NDArray[np.int64]:
     return found
 
 
-def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple[str, int]] | None:
+def _unmatched_values(source: TableSource, column: Column, probe: Column) -> list[tuple[str, int]] | None:
     """Return the values that match no level, most frequent first; None for columns that cannot be listed."""
     if source.engine.kinds[column.name] not in ("text", "integer", "boolean", "date"):
         return None
@@ -961,7 +948,7 @@ def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple
             return str(int(value.partition(".")[0]))
         return value.lower() if column.kind == "boolean" else value
 
-    table = _aggregated(source, Domain([_open(column)]), others)
+    table = _aggregate(source, Domain([_open(column)]), others)
     values = zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True)
     known = set(column.texts)
     left = [(value, count) for value, count in values if canonical(value) not in known]
@@ -969,7 +956,7 @@ def _unmatched(source: TableSource, column: Column, probe: Column) -> list[tuple
 
 
 def _marginal(source: TableSource, marginal: Domain) -> MarginalCheck:
-    table = _aggregated(
+    table = _aggregate(
         source, marginal, lambda found: found.select(nw.len().alias("n"), nw.col("count").sum().alias("rows"))
     )
     size = None if marginal.is_open else marginal.possible_size
@@ -998,11 +985,11 @@ def _units(
         goal = goal if request.cells is not None else ApproxDP(goal.epsilon, request.goal.delta)
     for marginal, size, cells_filled in zip(request.domains, request.sizes, filled, strict=True):
         pairs = Domain([column, *marginal], impossible=marginal.impossible)
-        table = _aggregated(source, pairs, lambda found: _sizes(_sizes(found, "t0", "cells"), "cells", "units"))
+        table = _aggregate(source, pairs, lambda found: _sizes(_sizes(found, "t0", "cells"), "cells", "units"))
         cells, units = (np.array(table[name].to_pylist(), dtype=np.int64) for name in ("cells", "units"))
         # Units that are in no cell.
         cells, units = np.append(cells, 0), np.append(units, whole.filled - int(units.sum()))
-        rows_of = _aggregated(source, pairs, lambda found: _sizes(found, "count", "pairs"))
+        rows_of = _aggregate(source, pairs, lambda found: _sizes(found, "count", "pairs"))
         most, number = (np.array(rows_of[name].to_pylist(), dtype=np.int64) for name in ("count", "pairs"))
         total, largest, choices = int((cells * units).sum()), int(cells.max()), []
         # 1, 2, 3, 5, 10, 20, 30, 50, ... up to the first that leaves out nothing, or all cells.
@@ -1041,7 +1028,7 @@ def _sizes(found: Frame, key: str, name: str) -> Frame:
     return found.group_by(key).agg(nw.len().alias(name))
 
 
-def _aggregated(source: TableSource, marginal: Domain, then: Callable[[Frame], Frame]) -> pa.Table:
+def _aggregate(source: TableSource, marginal: Domain, then: Callable[[Frame], Frame]) -> pa.Table:
     """Return what an engine makes of the non-empty keys of a marginal (`t0` or `k0`, ..., `count`)."""
     (table,) = source.answer(CountQuery(marginals=(marginal,)), lambda query: then(keys(query)))
     return table

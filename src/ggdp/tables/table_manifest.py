@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ggdp._rounding import number_of
 from ggdp.domain.column import Column
 from ggdp.releases.release import Described, Release, Wording, left_out, manifest_of
 from ggdp.tables.request import COUNTS, COVERS, PERCENT, TableRequest
@@ -88,7 +89,7 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
     """Return the wording of a statement: what a count is, what it may omit, and who is protected."""
     request = plan.request
     said, noise = [] if earlier else ["These numbers carry random noise that protects privacy."], list[str]()
-    said.append(_counted(request))
+    said.append(_what_counts_are(request))
     for name, term in request.derived:
         found = request.domain[name].lookup
         looked_up = found and f"looked up by {found.key!r} in the public file {found.file!r}"
@@ -180,7 +181,7 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
     )
 
 
-def _counted(request: TableRequest) -> str:
+def _what_counts_are(request: TableRequest) -> str:
     if request.unit is None:
         each = "" if request.unit_name is None else f", one for each of the {request.unit_name}"
         return f"Each count is a number of rows{each}."
@@ -220,7 +221,7 @@ def _left_out(request: TableRequest) -> list[str]:
 
 def _columns(request: TableRequest, number: int, *, earlier: bool) -> list[dict[str, Any]]:
     """Return the columns of a table in the manner of CSV on the Web."""
-    covers, limited = covered(request, number), limits(request, number)
+    covers, limited = coverage(request, number), limits(request, number)
     interval = f"95 % interval for {covers or 'the count without noise'}; from the raw noisy count"
     if request.nonnegative:
         interval += ", at least 0"
@@ -240,7 +241,7 @@ def _columns(request: TableRequest, number: int, *, earlier: bool) -> list[dict[
         said.append((column.name, "string" if kind == "text" else kind, words))
     counts = COUNTS if earlier else request.count_columns
     after = " after the adjustments that the manifest names" if "noisy_count" in counts else ""
-    count = f"{'' if earlier else 'noisy '}count of {counted(request)}{after}"
+    count = f"{'' if earlier else 'noisy '}count of {counted_noun(request)}{after}"
     described = (
         ("count", "integer", f"{count}; {limited}" if limited else count),
         ("noisy_count", "integer", "raw noisy count; it may be negative"),
@@ -283,17 +284,12 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def number_of(number: int, noun: str) -> str:
-    """Return a number with its noun: 1 cell, 1,200 rows."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def units_noun(request: TableRequest) -> str:
     """Return what units are called: the name that was given, or units."""
     return request.unit_name or "units"
 
 
-def counted(request: TableRequest) -> str:
+def counted_noun(request: TableRequest) -> str:
     """Return what a count is a number of: rows, patients, or "different values of 'patient'"."""
     if request.unit is None or request.count == "rows":
         return "rows" if request.unit is not None else request.unit_name or "rows"
@@ -312,7 +308,7 @@ def limits(request: TableRequest, table: int) -> str:
     return f"at most {number_of(request.most_in_a_cell, 'row')} in {within} for each of the {units_noun(request)}"
 
 
-def covered(request: TableRequest, table: int) -> str | None:
+def coverage(request: TableRequest, table: int) -> str | None:
     """Return what intervals cover, such as 'units counted, at most 2 cells each'; None if all that the source holds."""
     limited = limits(request, table)
     if not limited:
@@ -328,7 +324,7 @@ def table_properties(request: TableRequest, table: int) -> dict[str, Any]:
         "regime": request.regimes[table],
         "cells": request.sizes[table],
         "max_cells": request.most_cells[table],
-        "covers": covered(request, table),
+        "covers": coverage(request, table),
     }
 
 

@@ -23,7 +23,7 @@ from attrs import evolve
 from ggdp import _validate
 from ggdp._files import read_json
 from ggdp._records import options, takes, takes_data
-from ggdp._rounding import rounded_text, rounded_up_text
+from ggdp._rounding import number_of, rounded_text, rounded_up_text
 from ggdp.accounting.composition import unit_of
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError, Message, PrivacyWarning
 from ggdp.ledger.charging import ChargeRequest, PendingCharge, charged_before
@@ -47,7 +47,7 @@ from ggdp.tables.statistics.statistics_plan import (
     statistics_mechanism,
     statistics_parts,
 )
-from ggdp.tables.table_manifest import covered, listed, number_of, protected_unit, table_properties, wording_of
+from ggdp.tables.table_manifest import coverage, listed, protected_unit, table_properties, wording_of
 from ggdp.tables.table_noise import (
     LAPLACE,
     NoiseFor,
@@ -92,7 +92,7 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
         if request.unit is not None:
             capped = "" if most == request.cells_per_unit else f" (all there are; {request.cells_per_unit:,} requested)"
             said += f", a unit is counted in at most {number_of(most, 'cell')}{capped}"
-        covers = covered(request, table)
+        covers = coverage(request, table)
         tables.append(("table", said if covers is None else f"{said}; intervals cover: {covers}"))
     unknown = "unknown: undeclared levels are chosen privately"
     delta = f" and delta = {rounded_up_text(guarantee.delta)}" if guarantee.delta else ""
@@ -444,7 +444,7 @@ class TablePlan:
         manifest = next((place for place, file in enumerate(files) if output_files.is_manifest(Path(file))), None)
         out, names, after = None, None, files[0 if manifest is None else manifest + 1 :]
         if manifest is not None:
-            out = output_files.unnumbered(Path(files[0]), tables)
+            out = output_files.without_number(Path(files[0]), tables)
             if Path(files[manifest]).name == output_files.MANIFEST[1:]:
                 out, names = Path(files[manifest]).parent, tuple(Path(file).stem for file in files[:manifest])
         drawn, spread = ([file for file in after if file.endswith(".csv") == is_wide] for is_wide in (False, True))
@@ -453,8 +453,8 @@ class TablePlan:
             engine=engine,
             out=out,
             names=names,
-            plot=output_files.unnumbered(Path(drawn[0]), tables) if drawn else None,
-            wide=output_files.unnumbered(Path(spread[0]), tables) if spread else None,
+            plot=output_files.without_number(Path(drawn[0]), tables) if drawn else None,
+            wide=output_files.without_number(Path(spread[0]), tables) if spread else None,
         )
         again = json.loads(json.dumps(found.to_dict()))
         for name, value in json.loads(json.dumps(dict(plain))).items():

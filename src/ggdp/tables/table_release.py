@@ -14,7 +14,7 @@ covers                  where units may be counted in fewer cells than they are 
 Nothing in a table is made from the data but through the mechanism: rows are in domain order, and types and metadata
 follow from the request.
 
-Claim (intervals). Each covers what `ggdp.tables.table_manifest.covered` says, or the true count where that says
+Claim (intervals). Each covers what `ggdp.tables.table_manifest.coverage` says, or the true count where that says
 nothing, with a probability of at least 95 %, given that the cell is shown where cells are left out. Proof:
 `ggdp.releases.error_law` for complete tables, `ggdp.releases.mechanism_record` for others,
 `ggdp.tables.units_over_limit` where units that are cut are counted. Ends below 0 can be set to 0, since no count is
@@ -42,16 +42,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ggdp._rounding import number_of
 from ggdp.errors import ArgumentError
 from ggdp.mechanisms.certified_noise import add_saturating
 from ggdp.releases.comparisons import Estimate, Part, share_ends, sum_half_width
 from ggdp.releases.error_law import ErrorLaw, VectorErrorLaw
 from ggdp.releases.mechanism_record import LEVEL, thresholded_intervals
-from ggdp.releases.release import needed
+from ggdp.releases.release import require_module
 from ggdp.signatures import signature_file, signing_key
 from ggdp.tables.request import COUNTS, COVERS, PERCENT, TableRequest
 from ggdp.tables.statistics.released_statistics import PublishedStatistic, rounded_outwards, shown_estimate
-from ggdp.tables.table_manifest import covered, number_of, table_manifest
+from ggdp.tables.table_manifest import coverage, table_manifest
 from ggdp.tables.units_over_limit import CELL_LEVEL, CutCount
 
 if TYPE_CHECKING:
@@ -109,12 +110,12 @@ class ArrowViews(ABC):
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the table as a pandas frame."""
-        needed("pandas")
+        require_module("pandas")
         return self.to_arrow().to_pandas(date_as_object=False)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table as a polars frame."""
-        frame: pl.DataFrame = needed("polars").from_arrow(self.to_arrow())
+        frame: pl.DataFrame = require_module("polars").from_arrow(self.to_arrow())
         return frame
 
 
@@ -582,7 +583,7 @@ def tables_of(release: Release, plan: TablePlan, keys: list[pa.Table], cut: Sequ
             noisy_count=release.noisy[part],
             lower=lower,
             upper=upper,
-            covers=covered(request, number),
+            covers=coverage(request, number),
             written=request.count_columns,
             digits=request.digits,
             noise=noise_of_cells(law) if request.regimes[number] == "declared" else None,

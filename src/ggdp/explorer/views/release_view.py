@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections.abc import Callable, Iterator
 from pathlib import PurePath
 from typing import Any
 
@@ -28,6 +29,11 @@ from ggdp.explorer.workers import StoppedError
 
 _NEIGHBOURS = {"add-remove": "differ by one added or removed", "replace-one": "differ by one replaced"}
 _NEGATIVE = {"no": "published as they are", "yes": "published as 0"}
+_CHARGED = tags.p("Releases are charged to the ledger of this page before a row is read.", class_="origin")
+_UNCOUNTED = tags.p(
+    "Without a ledger: nothing counts what was released before. Start the page with --ledger URL to keep a budget.",
+    class_="warning",
+)
 _STOPPED = "The release was stopped before its end. If the ledger has a new entry, that charge stays"
 
 
@@ -77,7 +83,7 @@ def _serve(visit: view.Visit[ReleaseSettings]) -> None:
     def arguments() -> tuple[Any, ...]:
         source = require_source(shared)
         kept["asked"] = source
-        return (evolve(_asked(visit.require_settings(), shared), click=inputs.ask()),)
+        return (evolve(_release_of(visit.require_settings(), shared), click=inputs.ask()),)
 
     offered = view.Background(visit, make_offer, arguments)
 
@@ -86,10 +92,6 @@ def _serve(visit: view.Visit[ReleaseSettings]) -> None:
     def _ask_again() -> None:
         problem.set(None)
 
-    def button(words: str, offer: Offer, answer: str, kind: str, **more: str) -> Tag:
-        named = {"data_answer": session.ns(answer), "data_number": str(offer.number)}
-        return tags.button(words, type="button", class_=f"btn btn-{kind}", **more, **named)
-
     @reactive.effect
     async def _open_dialog() -> None:
         found = offered.result()
@@ -97,11 +99,7 @@ def _serve(visit: view.Visit[ReleaseSettings]) -> None:
             return
         offer = shared.confirmations.register(found)
         pending.set(None if offer.refusal is not None else offer)
-        fits = offer.refusal is None
-        buttons = [button("Cancel" if fits else "Close", offer, "cancel", "default", data_cancel="", autofocus="")]
-        if fits:
-            buttons.append(button(f"Release and spend {offer.cost}", offer, "confirm", "danger"))
-        dialog = tags.div(offer.html, tags.div(*buttons, class_="buttons"))
+        dialog = tags.div(offer.html, tags.div(*_answers(offer, session.ns), class_="buttons"))
         await session.send_custom_message("dialog", {"html": str(dialog)})
 
     @reactive.effect
@@ -154,10 +152,7 @@ def _serve(visit: view.Visit[ReleaseSettings]) -> None:
         found = published()
         return None if found is None else TagList(found.html["above"], ui.output_ui("downloads"), found.html["below"])
 
-    charged = tags.p("Releases are charged to the ledger of this page before a row is read.", class_="origin")
-    start = "Start the page with --ledger URL to keep a budget."
-    uncounted = tags.p(f"Without a ledger: nothing counts what was released before. {start}", class_="warning")
-    visit.show("ledger", lambda: charged if shared.ledger else uncounted)
+    visit.show("ledger", lambda: _CHARGED if shared.ledger else _UNCOUNTED)
     visit.show("status", status)
     visit.show("results", results)
     files = {"Table (CSV)": ".csv", "Manifest (JSON)": "manifest.json", "Figure (SVG)": ".svg"}
@@ -166,7 +161,19 @@ def _serve(visit: view.Visit[ReleaseSettings]) -> None:
     visit.show_code(lambda found: _code(found, shared))
 
 
-def _asked(found: ReleaseSettings, shared: view.Shared) -> Asked:
+def _answers(offer: Offer, named: Callable[[str], str]) -> Iterator[Tag]:
+    """Yield the buttons of the dialog that shows an offer; `named` names the inputs of the view."""
+
+    def button(words: str, answer: str, kind: str, **more: str) -> Tag:
+        about = {"data_answer": named(answer), "data_number": str(offer.number)}
+        return tags.button(words, type="button", class_=f"btn btn-{kind}", **more, **about)
+
+    yield button("Close" if offer.refusal else "Cancel", "cancel", "default", data_cancel="", autofocus="")
+    if offer.refusal is None:
+        yield button(f"Release and spend {offer.cost}", "confirm", "danger")
+
+
+def _release_of(found: ReleaseSettings, shared: view.Shared) -> Asked:
     """Return what is asked for of the file that the visitor looks at, if there is one."""
     source, opened, analyst = shared.source(), shared.study(), found.analyst.strip() or None
     study = None if opened is None else opened.study
@@ -240,7 +247,7 @@ def _serve_study(visit: view.Visit[ReleaseSettings]) -> None:
     def saved() -> view.Results | None:
         # Here, and not in the background: a file that is saved is of the form as it is.
         try:
-            return study_file(_asked(visit.require_settings(), shared))
+            return study_file(_release_of(visit.require_settings(), shared))
         except GgdpError:
             return None
 

@@ -15,7 +15,7 @@ from htmltools import Tag, TagChild, TagList, tags
 from shiny import reactive, ui
 
 from ggdp._records import frozen
-from ggdp._rounding import rounded_text
+from ggdp._rounding import number_of, rounded_text
 from ggdp.explorer import settings as fields
 from ggdp.explorer import typed_table, view
 from ggdp.explorer.releasing import Asked, read_safely
@@ -117,7 +117,7 @@ def table_results(settings: TableSettings, *, progress: view.Progress = lambda _
 def dots_results(settings: TableSettings, *, progress: view.Progress = lambda _, __: None) -> view.Results | None:
     """Return the dots of a few cells, from the smallest count to the largest; None where counts come from sums."""
     from ggdp.plots.previews import count_dots, dots_in_words, plot_count_dots
-    from ggdp.tables.table_manifest import counted
+    from ggdp.tables.table_manifest import counted_noun
 
     shown = _release_shown(settings, progress)
     plan = shown.release.plan
@@ -132,7 +132,7 @@ def dots_results(settings: TableSettings, *, progress: view.Progress = lambda _,
         for place in order[places].tolist()
     ]
     description = f"Quantile dot plots. {'; '.join(map(dots_in_words, cells))}."
-    figure = plot_count_dots(cells, unit=counted(plan.request))
+    figure = plot_count_dots(cells, unit=counted_noun(plan.request))
     tag, svg = view.embed_figure(figure, "table-dots", "What noisy counts say of the true ones", description)
     return view.Results(html={"dots_figure": tag}, files={"ggdp-dots.svg": svg})
 
@@ -157,7 +157,6 @@ def _release_shown(settings: TableSettings, progress: view.Progress) -> ShownTab
 def _draw_table(shown: ShownTable, column: str) -> tuple[Tag, bytes]:
     """Return the numbers of a column before noise, and those that would be published."""
     from ggdp.plots.previews import plot_original_and_noisy
-    from ggdp.tables.table_manifest import number_of
 
     what = column.replace("_", " ", 1)
     noisy, lower, upper = shown.published(column)
@@ -259,7 +258,6 @@ def check_results(asked: Asked, *, progress: view.Progress) -> view.Results:
     from ggdp.plots.previews import plot_cells_per_unit
     from ggdp.tables import check_table
     from ggdp.tables.source_check import NOTICE
-    from ggdp.tables.table_manifest import number_of
 
     progress(0, 2)
     arguments = asked.table.check_arguments()
