@@ -315,7 +315,7 @@ def distance_errors(
     --------
     >>> for found in distance_errors(2, 100.0):
     ...     print(f"{found.mechanism:15} delta {found.delta:5g}: {found.rmse:.1f}")
-    plain distance  delta     0: 5.2
+    plain distance  delta     0: 5.4
     GG              delta 1e-06: 9.0
     GG              delta  0.01: 4.1
     truncated GG    delta     0: 18.3

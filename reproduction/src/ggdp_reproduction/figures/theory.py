@@ -249,7 +249,6 @@ def plot_plain_distance(errors: Sequence[DistanceErrors]) -> Figure:
     bounded = [one for one in drawn if one.width < math.inf]
     if bounded:
         ends = np.array([min(one.width for one in bounded), max(one.width for one in bounded)])
-        right.set_ylim(top=1.4 * max(one.rmse for one in bounded))
         # Over true values spread evenly over the bounds.
         right.plot(ends, ends / math.sqrt(12.0), color=FAINT, linewidth=1.1, zorder=1.5)
         place = min(ends[1], 200.0) * np.array([1.0, 1.0 / math.sqrt(12.0)])
@@ -259,10 +258,12 @@ def plot_plain_distance(errors: Sequence[DistanceErrors]) -> Figure:
     orders = {one.order for one in bounded} - {math.inf}
     title = f"Within bounds, $p$ = {numeral(min(orders))}" if orders else "Within bounds"
     label(right, "width of the bounds (units of the query)", "root mean squared error", title)
-    for axes, ticks in ((left, [1, 2, 3, 4, 5, 7, 10, 15, 20, 25, 50]), (right, [0.5, 1, 2, 5, 10, 20, 50, 100])):
+    for axes in (left, right):
         axes.set_yscale("log")
-        plain_ticks(axes.yaxis, ticks)
         axes.margins(x=0.0)
+    plain_ticks(left.yaxis, [1, 2, 3, 4, 5, 7, 10, 15, 20, 25, 50])
+    plain_ticks(right.yaxis, [0.5, 1, 2, 5, 10, 20, 50, 100])
+    right.set_ylim(top=1.4 * max((one.rmse for one in bounded), default=1.0))
     right.set_xscale("log")
     plain_ticks(right.xaxis, [1, 10, 100, 1000])
     legend_above(figure, list(zip(*right.get_legend_handles_labels(), strict=True)), columns=3)
