@@ -173,7 +173,7 @@ def true_counts(plan, data):
 def in_parts(request, *shares):
     """A plan with Laplace noise for each set of tables, of so much epsilon."""
 
-    def parts_for(request, _goal):
+    def parts_for(request, *_):
         made = [(of, table_mechanism(ggdp.PureDP(epsilon), cells_of(request, of), 1.0)) for of, epsilon in shares]
         return TableNoise(tuple(itertools.starmap(NoisePart, made)))
 

@@ -269,18 +269,18 @@ class Table(ArrowViews):
         self, x: Floats, y: Floats, first: int, second: int, level: float, *, is_all: bool, values: Floats | None = None
     ) -> Floats:
         """Return shares of sums x, of so many cells, in x + y, with the ends of their intervals; NaN if unknown."""
-        total = x + y
+        total, noise = x + y, self.noise_of(first)
         if self.total is not None and is_all:
             if second < first:
                 # The rest says more, since it has the noise of fewer cells.
-                first, x = second, self.total - y
-            total, half = np.full(x.shape, float(self.total)), sum_half_width((self.noise_of(first),), level)
+                noise, x = self.noise_of(second), self.total - y
+            total, half = np.full(x.shape, float(self.total)), sum_half_width((noise,), level)
             divisor = np.maximum(total, 1.0)
             lower, upper = ((x + sign * half) / divisor * (1.0 + sign * 2.0**-50) for sign in (-1.0, 1.0))
         elif second == 0:
             lower, upper = np.ones(x.shape), np.ones(x.shape)
         else:
-            lower, upper = share_ends(x, y, self.noise_of(first), self.noise_of(second), level)
+            lower, upper = share_ends(x, y, noise, self.noise_of(second), level)
         known = total > 0.0
         value = np.clip((x if values is None else values) / np.where(known, total, 1.0), 0.0, 1.0)
         lower = np.where(known, np.clip(lower, 0.0, value), 0.0)
