@@ -10,10 +10,10 @@ import ggdp
 from ggdp.errors import ArgumentError, CertificateError, UnprovedError
 from ggdp.proofs import NoiseLaw
 from ggdp.proofs.certificate import Certificate, certify
-from ggdp.proofs.minkowski import MinkowskiLoss, largest_change
+from ggdp.proofs.minkowski import MinkowskiLoss
 from ggdp.proofs.noise_law import Norm
 from ggdp.proofs.one_coordinate import LaplaceLoss
-from ggdp.proofs.worst_case import BOUNDS, WorstCase
+from ggdp.proofs.worst_case import BOUNDS, WorstCase, largest_change
 
 FEW = [(2,), (3,), (2, 3), (1, 2), (2, 2, 2)]
 

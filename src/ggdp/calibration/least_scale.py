@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,11 +34,11 @@ from ggdp.privacy.guarantees import as_goal
 from ggdp.proofs.bound import Bound
 from ggdp.proofs.bounded import BoundedJointLoss, BoundedLoss
 from ggdp.proofs.minkowski import MinkowskiLoss
-from ggdp.proofs.noise_law import BOUNDINGS, SUPPORTS, Bounding, NoiseLaw, Norm, NormKind, Support
+from ggdp.proofs.noise_law import BOUNDINGS, SUPPORTS, Bounding, NoiseLaw, Support
 from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
 from ggdp.proofs.one_coordinate import IntegerShiftDelta, LaplaceLoss, ShiftDelta
 from ggdp.proofs.several_coordinates import AbsoluteSumDelta, CornerDelta
-from ggdp.proofs.worst_case import Question, Requirement
+from ggdp.proofs.worst_case import Question, Requirement, norm_for
 
 # Units of work of a calibration in all, and of the search for one requirement.
 MOST_WORK, SEARCH_WORK = 6e6, 5e6
@@ -144,26 +143,12 @@ def calibrate(
     return calibration_of(question, *within(MOST_WORK, partial(least_proposal, question)), method="tight")
 
 
-def minkowski_calibration(goal: Guarantee | float, sensitivity: Sensitivity, support: Support) -> Calibration:
+def minkowski_calibration(goal: Guarantee | float, sensitivity: Sensitivity, *, on_grid: bool = False) -> Calibration:
     """Return the least scale of noise of a norm for a query: pure DP, as `ggdp.MinkowskiMechanism` draws it."""
-    query, kind = sensitivity, sensitivity.kind
-    if kind == "groups" and query.group_cells is not None:
-        which = query.complete or (False,) * len(query.group_cells)
-        free = tuple(k - one for k, one in zip(query.group_cells, which, strict=True))
-        relation: NormKind = "added" if query.neighbours == "add-remove" else "replaced"
-        norm = Norm(kind=relation, groups=free, complete=query.complete)
-    elif kind == "norm" and query.joint is not None:
-        norm = Norm(kind="lp", groups=(query.moving,), order=query.joint[0])
-    elif kind == "box":
-        # A change of all coordinates at once is in the box but perhaps not in a joint norm.
-        query = replace(query, joint=None)
-        sizes = query.sizes if len(set(query.sizes)) > 1 else None
-        norm = Norm(kind="lp", groups=(query.moving,), order=math.inf, sizes=sizes)
-        if support == "integer":
-            norm = Norm(kind="signed", groups=(1,) * query.moving)
-    else:
-        expected = "must say how many values there are: use Sensitivity.groups, Sensitivity.box or Sensitivity.norm"
-        raise ArgumentError("sensitivity", str(query), expected)
+    # A joint norm of a box is not used.
+    query = replace(sensitivity, joint=None) if sensitivity.is_per_coordinate else sensitivity
+    norm = norm_for(query, on_grid=on_grid)
+    support: Support = "real" if norm.kind == "lp" else "integer"
     question = replace(checked_question(as_goal(goal), query, 1.0, support, None, None), norm=norm)
     return calibration_of(question, *least_proposal(question), method="tight")
 

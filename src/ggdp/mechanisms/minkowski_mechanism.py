@@ -101,13 +101,11 @@ class MinkowskiMechanism:
             raise ArgumentTypeError("sensitivity", query, "must be a Sensitivity, such as Sensitivity.groups([2, 2])")
         if self.grid is not None and not isinstance(self.grid, Grid):
             raise ArgumentError("grid", self.grid, "must be a Grid, such as Grid(step=2**-10)")
-        if query.kind == "groups" and self.grid is not None:
+        if query.group_cells is not None and self.grid is not None:
             # Sums that are counted in steps, of tables of statistics.
-            steps = minkowski_calibration(self.goal, self.grid.sensitivity(query), "integer")
+            steps = minkowski_calibration(self.goal, self.grid.sensitivity(query))
             return CertifiedNoise(in_unit(steps, query, self.grid))
-        whole = query.kind == "box" and len(set(query.sizes)) == 1 and query.sizes[0].is_integer()
-        real = self.grid is not None or not (whole or query.kind == "groups")
-        found = CertifiedNoise(minkowski_calibration(self.goal, query, "real" if real else "integer"))
+        found = CertifiedNoise(minkowski_calibration(self.goal, query, on_grid=self.grid is not None))
         if isinstance(found.vectors, NormBallNoise):
             object.__setattr__(self, "grid", self.grid or Grid.of(query))
             assert self.grid is not None
@@ -209,7 +207,7 @@ class MinkowskiMechanism:
         True
         """
         bits = checked_source(rng)
-        if self.sensitivity.kind == "groups" and self.grid is not None:
+        if self.sensitivity.group_cells is not None and self.grid is not None:
             raise ArgumentError("grid", self.grid, "is for the sums of tables; values of groups are counts")
         with PendingCharge(ledger, self, analyst=analyst, rng=bits) as charge:
             if ledger is not None and self.grid is None and isinstance(values, np.ndarray):

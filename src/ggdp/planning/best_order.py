@@ -664,11 +664,16 @@ def _with_minkowski(found: Plan, goal: Guarantee, sensitivity: Sensitivity, supp
 
     Its values may have different errors: the root mean square is over all of them, a quantile is the largest.
     """
-    measure, kind = found.measure, sensitivity.kind
-    alike = kind == "groups" or (kind == "box" and (support == "real" or len(set(sensitivity.sizes)) == 1))
-    if goal.delta > 0.0 or sensitivity.moving == 1 or not (alike or (kind == "norm" and support == "real")):
+    measure = found.measure
+    if goal.delta > 0.0 or sensitivity.moving == 1:
         return found
-    calibration = minkowski_calibration(goal, sensitivity, "integer" if kind == "groups" else support)
+    try:
+        calibration = minkowski_calibration(goal, sensitivity, on_grid=support == "real")
+    except ArgumentError:
+        # It does not say how many values there are.
+        return found
+    if calibration.support == "real" and support == "integer":
+        return found
     noise, norm = vector_noise(calibration.law), calibration.law.norm
     assert norm is not None
     if measure.name == "rmse":

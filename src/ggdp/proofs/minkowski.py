@@ -46,21 +46,17 @@ Slavkovic, "Structure and Sensitivity in Differential Privacy", JASA 2021 (choic
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from flint import arb
 
 from ggdp import _validate
 from ggdp._balls import BALLS, working_precision
-from ggdp._rounding import rounded_up
-from ggdp.errors import ArgumentError, UnprovedError
-from ggdp.privacy.sensitivity import Sensitivity, norm_of
+from ggdp.errors import ArgumentError
 from ggdp.proofs.bound import Applicable, Bound, Enclosure, enclosure_of
-from ggdp.proofs.noise_law import NoiseLaw, Norm
+from ggdp.proofs.noise_law import NoiseLaw
 
 if TYPE_CHECKING:
     from ggdp.proofs.worst_case import WorstCase
@@ -94,8 +90,9 @@ class MinkowskiLoss(Bound):
     def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:  # noqa: ARG003 - any epsilon
         """Return the loss of the largest change in the norm of the noise."""
         if case.norm is not None:
-            bound = cls(sensitivity=largest_change(case.sensitivity, case.norm))
-            note = MAY_NOT_REACH if case.joint_binds and case.sensitivity.kind == "box" else None
+            bound = cls(sensitivity=case.largest_norm)
+            # A change of all coordinates at once is in a box, but perhaps not in its joint norm.
+            note = MAY_NOT_REACH if case.joint_binds and case.sensitivity.is_per_coordinate else None
             yield Applicable(bound, note if notion == "pure" else IS_PURE)
 
     def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
@@ -104,23 +101,3 @@ class MinkowskiLoss(Bound):
             raise ArgumentError("norm", None, "this bound is about noise of a norm")
         with BALLS, working_precision(bits):
             return enclosure_of(arb(self.sensitivity) / arb(law.scale))
-
-
-def largest_change(sensitivity: Sensitivity, norm: Norm) -> float:
-    """Return an upper bound of the largest norm of a change, by the claims; raise where there is no claim."""
-    relation = {"add-remove": "added", "replace-one": "replaced"}[sensitivity.neighbours]
-    if sensitivity.kind == "groups":
-        same = (norm.cells, norm.complete) == (sensitivity.group_cells, sensitivity.complete)
-        if norm.kind == relation and same:
-            return sensitivity.largest_group
-    elif sensitivity.kind in ("box", "norm") and norm.cells == (1,) * sensitivity.moving and norm.kind == "signed":
-        return float(math.floor(sensitivity.lp(math.inf)))
-    elif sensitivity.kind in ("box", "norm") and norm.groups == (sensitivity.moving,) and norm.order is not None:
-        if norm.sizes is None:
-            return sensitivity.lp(norm.order)
-        if sensitivity.kind == "box":
-            shares = zip(sensitivity.sizes, norm.sizes, strict=True)
-            return norm_of(
-                ((rounded_up(Fraction(d) / Fraction(size), of="sizes"), 1) for d, size in shares), norm.order
-            )
-    raise UnprovedError(f"no bound is known for noise of the norm {norm} when {sensitivity}")

@@ -59,14 +59,15 @@ from typing import TYPE_CHECKING
 from flint import arb
 
 from ggdp._balls import upper_float
+from ggdp._rounding import rounded_up
 from ggdp.errors import ArgumentError, CertificateError, UnattainableError, UnprovedError
 from ggdp.privacy.guarantees import ApproxDP, Guarantee, ProbabilisticDP, PureDP
-from ggdp.privacy.sensitivity import Sensitivity
+from ggdp.privacy.sensitivity import Sensitivity, norm_of
 from ggdp.proofs.bound import Applicable, Bound
 from ggdp.proofs.bounded import BoundedJointLoss, BoundedLoss, Coordinate
 from ggdp.proofs.layouts import MOST_MOVING
 from ggdp.proofs.minkowski import MinkowskiLoss
-from ggdp.proofs.noise_law import Bounding, Norm, Support
+from ggdp.proofs.noise_law import Bounding, Norm, NormKind, Support
 from ggdp.proofs.norms import IntegerGaussianDelta, RadialDelta
 from ggdp.proofs.one_coordinate import IntegerShiftDelta, LaplaceLoss, ShiftDelta
 from ggdp.proofs.several_coordinates import AbsoluteSumDelta, Corner, CornerDelta
@@ -148,6 +149,12 @@ class WorstCase:
             searched = self.order > 1.0 or query.kind == "norm"
             found.append(Change(((self.l1_norm, 1),), note, searched))
         return tuple(found)
+
+    @property
+    def largest_norm(self) -> float:
+        """An upper bound of the norms of all changes, for noise of a norm; proved in `ggdp.proofs.minkowski`."""
+        assert self.norm is not None
+        return largest_change(self.sensitivity, self.norm)
 
     @property
     def composed_change(self) -> Change | None:
@@ -402,6 +409,44 @@ def require_integers(sensitivity: Sensitivity) -> None:
                 size,
                 "on the integers it must be a whole number of at most 2^53; scale the query, or use support = 'real'",
             )
+
+
+def largest_change(sensitivity: Sensitivity, norm: Norm) -> float:
+    """Return an upper bound of the largest norm of a change, by `ggdp.proofs.minkowski`; raise where there is none."""
+    relation = {"add-remove": "added", "replace-one": "replaced"}[sensitivity.neighbours]
+    if sensitivity.kind == "groups":
+        same = (norm.cells, norm.complete) == (sensitivity.group_cells, sensitivity.complete)
+        if norm.kind == relation and same:
+            return sensitivity.largest_group
+    elif sensitivity.kind in ("box", "norm") and norm.cells == (1,) * sensitivity.moving and norm.kind == "signed":
+        return float(math.floor(sensitivity.lp(math.inf)))
+    elif sensitivity.kind in ("box", "norm") and norm.groups == (sensitivity.moving,) and norm.order is not None:
+        if norm.sizes is None:
+            return sensitivity.lp(norm.order)
+        if sensitivity.kind == "box":
+            shares = zip(sensitivity.sizes, norm.sizes, strict=True)
+            return norm_of(
+                ((rounded_up(Fraction(d) / Fraction(size), of="sizes"), 1) for d, size in shares), norm.order
+            )
+    raise UnprovedError(f"no bound is known for noise of the norm {norm} when {sensitivity}")
+
+
+def norm_for(query: Sensitivity, *, on_grid: bool = False) -> Norm:
+    """Return the norm whose noise is the least for a query; values of a box of one whole size are integers."""
+    if query.kind == "groups" and query.group_cells is not None:
+        which = query.complete or (False,) * len(query.group_cells)
+        free = tuple(k - one for k, one in zip(query.group_cells, which, strict=True))
+        relation: NormKind = "added" if query.neighbours == "add-remove" else "replaced"
+        return Norm(kind=relation, groups=free, complete=query.complete)
+    if query.kind == "norm" and query.joint is not None:
+        return Norm(kind="lp", groups=(query.moving,), order=query.joint[0])
+    if query.kind != "box":
+        expected = "must say how many values there are: use Sensitivity.groups, Sensitivity.box or Sensitivity.norm"
+        raise ArgumentError("sensitivity", str(query), expected)
+    alike = len(set(query.sizes)) == 1
+    if alike and query.sizes[0].is_integer() and not on_grid:
+        return Norm(kind="signed", groups=(1,) * query.moving)
+    return Norm(kind="lp", groups=(query.moving,), order=math.inf, sizes=None if alike else query.sizes)
 
 
 def bounded_coordinates(sensitivity: Sensitivity, bounds: tuple[tuple[float, float], ...]) -> tuple[Coordinate, ...]:
