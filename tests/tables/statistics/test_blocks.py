@@ -64,7 +64,7 @@ def test_several_means_have_far_less_squared_error(columns, complete, most):
         {"columns": 5, "goal": ggdp.ApproxDP(0.01, 0.1)},
     ],
 )
-def test_other_requests_keep_independent_noise(given):
+def test_other_statistics_keep_independent_noise(given):
     plan = plan_request(asked(**given))
     assert not plan.statistics.blocks
     assert not any(isinstance(part.mechanism.law, VectorErrorLaw) for part in plan.parts)
@@ -98,6 +98,14 @@ def test_one_unit_changes_all_blocks_of_a_cell_by_one_total_within_the_certified
         assert max(up, u + down) + max(down, up - u) <= most
     # The bound is not loose: but for rounding it is one unit.
     assert most <= groups[0].size + 2
+
+
+def test_a_unit_in_several_cells_changes_the_blocks_of_all():
+    request = asked(unit="person", max_cells=2)
+    blocks = in_blocks(request, plan_statistics(request))
+    assert block_change(request, blocks, 0).largest == 2.0
+    (part,) = plan_request(request).parts
+    assert part.mechanism.scale == pytest.approx(2.0)
 
 
 def sums_of(group, values, units):

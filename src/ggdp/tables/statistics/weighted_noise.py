@@ -131,7 +131,7 @@ class WeightedNoise:
         Claim: they are a convex function of the place, from above, within `MARGIN` of the half-widths.
         """
         first, last = tuple(start.tolist()), tuple(end.tolist())
-        table = _line(_Independent(self.order), _level(level), first, last)
+        table = _line(Independent(self.order), _level(level), first, last)
         # A convex bound of the sum of absolute weights: its chord.
         steps = np.abs(start).sum() * (1.0 - place) + np.abs(end).sum() * place
         return np.asarray(_along(table, place) * self.scale + steps)
@@ -198,10 +198,10 @@ def _level(level: float) -> float:
 
 def standard_half_widths(order: float, level: float, weights: Floats, in_all: int | None = None) -> Floats:
     """Return c(w) for each row of weights, along the last axis, raised by `MARGIN`."""
-    return _standard(_Independent(order), level, np.abs(weights), in_all)
+    return _standard(Independent(order), level, np.abs(weights), in_all)
 
 
-def _standard(law: _Independent | Block, level: float, weights: Floats, in_all: int | None) -> Floats:
+def _standard(law: Independent | Block, level: float, weights: Floats, in_all: int | None) -> Floats:
     """Return the same for absolute weights, and any law."""
     rows = weights.reshape(-1, weights.shape[-1])
     largest = rows.max(axis=1)
@@ -214,9 +214,9 @@ def _standard(law: _Independent | Block, level: float, weights: Floats, in_all: 
     return result.reshape(weights.shape[:-1])
 
 
-def _normalised(law: _Independent | Block, level: float, rows: Floats, in_all: int) -> Floats:
+def _normalised(law: Independent | Block, level: float, rows: Floats, in_all: int) -> Floats:
     """Return c(w) for rows whose largest weight is 1."""
-    if law == _Independent(2.0) or rows.shape[1] == 1:
+    if law == Independent(2.0) or rows.shape[1] == 1:
         return law.raised(level, rows)
     if in_all < _MANY or rows.shape[1] > _LARGEST_TABLE:
         distinct, back = np.unique(rows, axis=0, return_inverse=True)
@@ -229,7 +229,7 @@ def _normalised(law: _Independent | Block, level: float, rows: Floats, in_all: i
     return _along(_line(law, level, (1, 0), (1, 1)), rows.min(axis=1))
 
 
-class _Independent(NamedTuple):
+class Independent(NamedTuple):
     """Independent noise of an order."""
 
     order: float
@@ -307,14 +307,14 @@ class Block(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def _line(law: _Independent | Block, level: float, start: tuple[float, ...], end: tuple[float, ...]) -> Floats:
+def _line(law: Independent | Block, level: float, start: tuple[float, ...], end: tuple[float, ...]) -> Floats:
     """Return c at even steps from one row of weights to another."""
     place = np.linspace(0.0, 1.0, _LINE + 1)[:, None]
     return law.raised(level, (1.0 - place) * np.asarray(start) + place * np.asarray(end))
 
 
 @lru_cache(maxsize=8)
-def _triples(law: _Independent | Block, level: float) -> Floats:
+def _triples(law: Independent | Block, level: float) -> Floats:
     """Return c(1, s, s q) on a fine grid of s and q in [0, 1], from polynomials through a coarse one.
 
     Where they are found to be low, between their nodes, the whole table is raised by four times as much.
@@ -324,7 +324,7 @@ def _triples(law: _Independent | Block, level: float) -> Floats:
         rows = np.stack([np.ones(s.size), s.reshape(-1), (s * q).reshape(-1)], axis=1)
         return law.raised(level, rows).reshape(s.shape)
 
-    is_high = isinstance(law, _Independent) and law.order > _HIGH_ORDER
+    is_high = isinstance(law, Independent) and law.order > _HIGH_ORDER
     nodes = 0.5 + 0.5 * chebpts1(_COARSE_AT_HIGH_ORDERS if is_high else _COARSE)
     known = exact(*np.meshgrid(nodes, nodes, indexing="ij"))
     middles = 0.5 * (nodes[1::2] + nodes[:-1:2])
