@@ -28,7 +28,7 @@ def installed(monkeypatch):
     """Install packages that add commands, by their names; the commands of ggdp are built anew."""
 
     def install(**entries):
-        monkeypatch.setattr(commands, "_added", lambda: entries)
+        monkeypatch.setattr(commands, "_installed_commands", lambda: entries)
         commands._command.cache_clear()
 
     yield install

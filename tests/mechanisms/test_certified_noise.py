@@ -237,7 +237,7 @@ SAMPLERS = {
     *("bounded_noise", "MinkowskiNoise", "NormBallNoise", "vector_noise"),
 }
 # What knows half-widths and spreads of a law: a module that has it must draw nothing.
-KNOWN = {"NormBallNoise", "vector_noise", "spreads"}
+KNOWN = {"MinkowskiNoise", "NormBallNoise", "vector_noise", "spreads"}
 
 
 def samplers_in(text):

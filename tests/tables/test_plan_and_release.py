@@ -221,7 +221,7 @@ def test_levels_of_a_categorical_column_are_not_the_domain():
 
 @pytest.mark.usefixtures("noiseless")
 def test_marginals_are_one_query_with_its_joint_sensitivity():
-    release = ggdp.release_table(PEOPLE, by=[["sex"], ["town"]], goal=PURE, domain=DOMAIN)
+    release = ggdp.release_table(PEOPLE, by=[["sex"], ["town"]], goal=PURE, domain=DOMAIN, order=1)
     assert release.plan.mechanism.scale == 2.0
     assert [table.to_numpy().tolist() for table in release.tables] == [[3, 2], [3, 3, 1]]
     assert release.guarantee == ggdp.PureDP(1.0, "add-remove")

@@ -330,6 +330,10 @@ class MinkowskiNoise:
             before, last, x = x, now, min(max(x - step, 0.0), 4.0 * x + 4.0)
         return least_passing(lambda h: h >= 0 and tail(h + 1) * (1.0 + 1e-7) <= most, round(x))
 
+    def tail(self, group: int, k: int) -> float:
+        """Return P(|x| >= k) for k >= 1 and a cell x of a group."""
+        return self._tail(self.groups[group], k)
+
     def _tail(self, n: int, k: float) -> float:
         """Return P(|x| >= k) for k >= 1 and a cell of a group of n coordinates, or for n = 0 the common total."""
         kind, groups, scale = self.kind, self.groups, self._float_scale

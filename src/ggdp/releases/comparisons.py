@@ -51,7 +51,7 @@ floats, a half-width is the sum of those that all cells keep together at the lev
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -74,6 +74,8 @@ _SLACK, _LEAST_MISS = 1e-9, 1e-6
 # Noise beyond scale times this to the power of 1/p has a probability of e^-80.
 _DEPTH = 80.0
 _MOST_SCALE, _MOST_POINTS, _BLOCKS = 2.0**16, 1 << 25, 1000.0
+# What the tails of noise of a norm may be off by, and how far the noise of one cell is known value by value.
+_INEXACT, _MOST_OF_CELL = 1e-6, 4000
 _PIECES, _FINE, _STEPS, _AT_ONCE = 128, 100.0, 13, 1 << 12
 # Above the errors of floats: of a half-width, in parts of it, and of a share.
 _MARGIN, _MARGIN_OF_ENDS = 1e-9, 2.0**-50
@@ -164,6 +166,15 @@ def sum_half_width(parts: tuple[Part, ...], level: float) -> int:
     law = sum_law(parts) if 1.0 - checked_level(level) >= _LEAST_MISS else None
     if any(isinstance(part[0], VectorErrorLaw) for part in parts):
         if len(parts) > 1:
+            cells = [_masses_of_cell(*part) for part in parts]
+            known = [masses for masses in cells if masses is not None]
+            if len(known) == len(parts):
+                # Both ends of each h, and 0 once; what lies beyond the masses counts as outside.
+                masses = reduce(np.convolve, known)
+                right = masses[masses.size // 2 :]
+                found = int(np.searchsorted(2.0 * np.cumsum(right) - right[0], level + _INEXACT))
+                if found < right.size:
+                    return found
             return sum(sum_half_width((part,), _of_several(level, len(parts))) for part in parts)
         of_norm, plus, minus = parts[0]
         assert isinstance(of_norm, VectorErrorLaw)
@@ -173,6 +184,28 @@ def sum_half_width(parts: tuple[Part, ...], level: float) -> int:
         return sum(count * simultaneous_half_width(order, scale, level, cells) for order, scale, count in parts)
     within = 2.0 * np.cumsum(law.masses) - law.masses[0]
     return int(np.searchsorted(within, level + _SLACK)) * law.step + law.rounding
+
+
+@lru_cache(maxsize=16)
+def _masses_of_cell(law: float | VectorErrorLaw, second: float, third: int) -> Floats | None:
+    """Return P(K = k) of the noise of one cell, for k from -n to n with nearly all; None if these are too many."""
+    if isinstance(law, VectorErrorLaw):
+        noise = vector_noise(law.law)
+        if second + third != 1 or law.group is None or not isinstance(noise, MinkowskiNoise):
+            return None
+        most = noise.half_widths(1.0 - _INEXACT)[law.group]
+        if most > _MOST_OF_CELL:
+            return None
+        tails = np.array([1.0, *(noise.tail(law.group, k) for k in range(1, most + 2))])
+        half = -np.diff(tails) / 2.0
+        half[0] *= 2.0
+    else:
+        most = math.ceil(second * _DEPTH ** (1.0 / law))
+        if third != 1 or most > _MOST_OF_CELL:
+            return None
+        half = bounded_law.weights(law, second, np.arange(most + 1.0))
+        half = half / (2.0 * half.sum() - half[0])
+    return np.concatenate([half[:0:-1], half])
 
 
 def _of_several(level: float, number: int) -> float:

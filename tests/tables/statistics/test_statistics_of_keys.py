@@ -182,7 +182,7 @@ def test_a_request_pays_for_the_groups_of_each_table():
     """A table without statistics has one group, one with two means two, of as many cells as a unit is counted in."""
     domain = RANGES | {"word": ["yes", "no", "maybe", "my own"]}
     plan = planned(
-        [["grade"], ["word"]], [[], [ggdp.Mean("x"), ggdp.Mean("y")]], domain=domain, unit="who", max_cells=2
+        [["grade"], ["word"]], [[], [ggdp.Mean("x"), ggdp.Mean("y")]], domain=domain, unit="who", max_cells=2, order=1
     )
     assert str(plan.mechanism.sensitivity) == "at most 6 coordinates move, each by at most 1 (add-remove)"
     assert plan.statistics.sums == (1, 6)
