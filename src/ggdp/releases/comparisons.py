@@ -166,15 +166,14 @@ def sum_half_width(parts: tuple[Part, ...], level: float) -> int:
     law = sum_law(parts) if 1.0 - checked_level(level) >= _LEAST_MISS else None
     if any(isinstance(part[0], VectorErrorLaw) for part in parts):
         if len(parts) > 1:
-            cells = [_masses_of_cell(*part) for part in parts]
-            known = [masses for masses in cells if masses is not None]
+            known = [found for part in parts if (found := _masses_of_cell(*part)) is not None]
             if len(known) == len(parts):
                 # Both ends of each h, and 0 once; what lies beyond the masses counts as outside.
                 masses = reduce(np.convolve, known)
                 right = masses[masses.size // 2 :]
-                found = int(np.searchsorted(2.0 * np.cumsum(right) - right[0], level + _INEXACT))
-                if found < right.size:
-                    return found
+                half = int(np.searchsorted(2.0 * np.cumsum(right) - right[0], level + _INEXACT))
+                if half < right.size:
+                    return half
             return sum(sum_half_width((part,), _of_several(level, len(parts))) for part in parts)
         of_norm, plus, minus = parts[0]
         assert isinstance(of_norm, VectorErrorLaw)
