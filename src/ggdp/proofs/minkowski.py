@@ -71,6 +71,7 @@ class MinkowskiLoss(Bound):
 
     Examples
     --------
+    >>> from ggdp.proofs.noise_law import Norm
     >>> law = NoiseLaw(order=1, scale=4.0, support="integer", norm=Norm(kind="added", groups=(2, 2)))
     >>> MinkowskiLoss(sensitivity=2.0).enclose(law).upper
     0.5
