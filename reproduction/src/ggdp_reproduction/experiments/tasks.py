@@ -26,6 +26,8 @@ Shared = TypeVar("Shared")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 SECONDS = 0.2
+# The process that cleans up after workers may be interrupted with them, and then warns of what it cleans.
+QUIET = "ignore:resource_tracker"
 
 
 def run_tasks(
@@ -60,6 +62,8 @@ def run_tasks(
 
     count = min(integer(workers=workers, at_least=1), max(len(tasks), 1))
     processes = {"backend": "loky", "initializer": _start, "initargs": (os.getpid(),)} if count > 1 else {}
+    if count > 1 and QUIET not in (given := os.environ.get("PYTHONWARNINGS", "")):
+        os.environ["PYTHONWARNINGS"] = f"{given},{QUIET}" if given else QUIET
     run = Parallel(n_jobs=count, return_as="generator_unordered", batch_size=1, **processes)
     results = run(delayed(_finished)(function, shared, *task) for task in enumerate(tasks))
     found: dict[int, Result] = {}
