@@ -186,7 +186,7 @@ class ChangedSourceError(SourceError):
     def __str__(self) -> str:
         return (
             f"source {self.source!r} changed while it was read: tables of the same rows do not have the same total. "
-            "Nothing was published, but the release was charged; read a copy, or a frame that is the same each time"
+            "Nothing was published, but a ledger stays charged; read a copy, or a frame that is the same each time"
         )
 
 

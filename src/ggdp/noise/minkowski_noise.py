@@ -116,10 +116,10 @@ Floats = NDArray[np.float64]
 
 KINDS = ("added", "replaced", "signed")
 _TAIL_BITS = 256
-_TOO_WIDE = "is too wide for 64-bit draws of so many numbers; use a larger unit"
+_TOO_WIDE = "is too wide for 64-bit draws of this many numbers; use a larger unit"
 # At a smaller scale floats have no noise but 0.
 _LEAST = 2.0**-20
-# Up to so many coordinates sums are by a Gauss rule.
+# The most coordinates for which sums are by a Gauss rule.
 _MOST_GAUSS = 150
 # Numbers drawn at a time, which then stay in a core's own cache.
 _CHUNK = 1 << 17
@@ -451,7 +451,7 @@ class _Radii:
         return float(_log_counts(self.kind, self.groups, float(far), float(far))) - far / self.scale + 1.5 - rest
 
     def draw(self, count: int, rng: Source) -> tuple[Integers, Integers]:
-        """Return the radii a and c of so many draws."""
+        """Return the radii a and c of a number of draws."""
         found = [np.empty((2, 0), dtype=np.int64)]
         left = count
         while left > 0:
@@ -462,7 +462,7 @@ class _Radii:
         return a, c
 
     def _round(self, count: int, rng: Source) -> tuple[Integers, Integers]:
-        """Return those of so many proposals that are accepted."""
+        """Return those of a number of proposals that are accepted."""
         units = uniform_integers(int(self.ends[-1]) + 1, count, rng, word=self.word)
         block = np.searchsorted(self.ends, units, side="right")
         beyond = block == self.ends.size

@@ -177,7 +177,11 @@ class Sensitivity:
             if len(complete) != len(cells):
                 raise ArgumentError("complete", complete, f"must be True or False for each of {len(cells)} groups")
             if any(one and k < m for k, one in zip(cells, complete, strict=True)):
-                raise ArgumentError("max_cells", m, "one unit is in exactly so many cells of a complete group")
+                raise ArgumentError(
+                    "max_cells",
+                    m,
+                    "one unit is in exactly this many cells of a complete group, which needs as many cells",
+                )
         for name, value in (("group_cells", cells), ("complete", complete if complete and any(complete) else None)):
             object.__setattr__(self, name, value)
         moving = sum(changed for _, changed in _changed_cells(cells, complete, m, self.neighbours))

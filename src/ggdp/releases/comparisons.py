@@ -208,7 +208,7 @@ def _masses_of_cell(law: float | VectorErrorLaw, second: float, third: int) -> F
 
 
 def _of_several(level: float, number: int) -> float:
-    """Return the level at which each of so many may miss, so that all together keep the level; rounded up."""
+    """Return the level for each of a number of intervals that together keep a level; rounded up."""
     return 1.0 - (1.0 - level) / number * (1.0 - _SLACK)
 
 

@@ -170,7 +170,7 @@ class BlockNoise:
         return np.asarray(_along(table, place) * self.scale + self._steps * largest)
 
     def far(self, weights: Floats, miss: float, cells: int = 1) -> float:
-        """Return a distance that the noise of so many cells together is beyond with a probability of at most `miss`.
+        """Return a distance that the total noise of some cells exceeds with a probability of at most `miss`.
 
         It is about that of a log-concave law: P(|X| > s std) <= e^(1 - s).
         """
