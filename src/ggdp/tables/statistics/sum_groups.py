@@ -34,8 +34,8 @@ rounding, and the one that is left by W - h >= -1: that is W + 2 in all, W + 1 u
 unit goes, the same is reversed. If one goes and another comes, no more than W + 2 (W for a pair) is moved upwards in
 all, and as much downwards. A count moves by W or not at all. For a sum under replace-one R is at least the width of the
 range, so that r / R moves by at most 1, and a number that moves by at most W steps moves by at most W after rounding
-down. Sums beyond 2^53 steps are clamped to it, which lengthens no move; those of blocks, whose noise has one total, wrap
-around at 64 bits instead, since a clamp could change the total of one block and not of another.
+down. Sums beyond 2^53 steps are clamped to it, which lengthens no move; those of blocks, whose noise has one total,
+wrap around at 64 bits instead, since a clamp could change the total of one block and not of another.
 
 All of this is about one cell, whose N, R and lo are constants that the declaration fixes. So it holds where cells have
 constants of their own, by level of another column: what a unit adds to a cell adds up to W whatever the N of that cell
