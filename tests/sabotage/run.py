@@ -1,15 +1,16 @@
 """Break ggdp in one place at a time, and demand that its tests notice: `python tests/sabotage/run.py`.
 
-For each sabotage the source and the tests are copied to a temporary folder, one function is changed, and the tests
-named with it run on the copy. They must fail, as tests (exit code 1): a copy that cannot be imported proves nothing.
-First the same tests must pass on a copy without a change. Changed modules are written from their syntax trees, without
-comments, and so they are in that copy.
+The source and the tests are copied to a temporary folder, where all tests that are named must pass. For each sabotage
+that folder is copied, with its bytecode, one function is changed, and the tests named with it run on the copy. They
+must fail, as tests (exit code 1): a copy that cannot be imported proves nothing. Changed modules are written from their
+syntax trees, without comments, and so they are in the first folder.
 """
 
 # ruff: noqa: T201 - a script that says what it found
 
 import argparse
 import ast
+import functools
 import os
 import shutil
 import subprocess
@@ -29,21 +30,24 @@ COPIED = ("src", "reproduction", "tests", "pyproject.toml", "README.md")
 PASSED, FAILED = 0, 1
 
 
-def copied(folder):
-    """Copy what the tests need."""
+def copied(folder, files):
+    """Copy what the tests need, with some modules as they are written from their syntax trees."""
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         elif source.is_file():
             shutil.copy(source, folder / name)
+    for file in files:
+        (folder / file).write_text(ast.unparse(parsed(file)), "utf-8")
 
 
-def environment(folder):
+def environment(folder, **more):
     """The environment in which the copy is imported, whatever else is installed."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     # Wide enough for how a test failed to stand behind its name.
-    settings = {"PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "400", "HYPOTHESIS_PROFILE": "many"}
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(str(folder / source) for source in SOURCES), **settings}
+    settings = {"COLUMNS": "400", "HYPOTHESIS_PROFILE": "many", **more}
+    return {**inherited, "PYTHONPATH": os.pathsep.join(str(folder / source) for source in SOURCES), **settings}
 
 
 def require_own_source(folder):
@@ -58,10 +62,12 @@ def require_own_source(folder):
         raise RuntimeError(message)
 
 
-def tested(folder, tests):
+def tested(folder, tests, **more):
     """Run tests on the copy in a folder; return pytest's exit code and its last lines."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *tests]
-    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=environment(folder, **more), capture_output=True, text=True, check=False
+    )
     return done.returncode, done.stdout[-3000:] + done.stderr[-1000:]
 
 
@@ -71,28 +77,17 @@ def failure(output):
     return lines[0].partition(" - ")[2][:60] if lines else ""
 
 
-def tried(sabotage, file, text):
+def tried(whole, sabotage, file, text):
     """Return whether the tests notice a changed file, how long that took, and what pytest said."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="sabotage-") as name:
-        folder = Path(name)
-        copied(folder)
+        folder = Path(name) / "copy"
+        # Times of files are kept, by which Python finds that all bytecode but that of the changed file is current.
+        shutil.copytree(whole, folder)
         (folder / file).write_text(text, "utf-8")
-        require_own_source(folder)
-        code, output = tested(folder, sabotage.node_ids())
+        code, output = tested(folder, sabotage.node_ids(), PYTHONDONTWRITEBYTECODE="1")
     said = failure(output) if code == FAILED else f"pytest exits with {code}\n{output}"
     return code == FAILED, time.monotonic() - begun, said
-
-
-def untouched(chosen, files):
-    """Return pytest's exit code on a copy without a change, and what it said."""
-    with tempfile.TemporaryDirectory(prefix="sabotage-") as name:
-        folder = Path(name)
-        copied(folder)
-        for file in files:
-            (folder / file).write_text(ast.unparse(parsed(file)), "utf-8")
-        require_own_source(folder)
-        return tested(folder, sorted({test for sabotage in chosen for test in sabotage.node_ids()}))
 
 
 def main():
@@ -120,14 +115,17 @@ def main():
             print(f"{sabotage.name:<58} {sabotage.function}")
         return PASSED
     changes = [sabotage.applied() for sabotage in chosen]
-    code, output = untouched(chosen, {file for file, _ in changes})
-    if code != PASSED:
-        print(f"the tests do not pass on the source as it is: pytest exits with {code}\n{output}")
-        return FAILED
-    print(f"{output.strip().splitlines()[-1]} on the source as it is")
     survived = []
-    with ThreadPoolExecutor(asked.jobs) as pool:
-        results = pool.map(tried, chosen, *zip(*changes, strict=True))
+    with tempfile.TemporaryDirectory(prefix="sabotage-") as name, ThreadPoolExecutor(asked.jobs) as pool:
+        whole = Path(name)
+        copied(whole, {file for file, _ in changes})
+        require_own_source(whole)
+        code, output = tested(whole, sorted({test for sabotage in chosen for test in sabotage.node_ids()}))
+        if code != PASSED:
+            print(f"the tests do not pass on the source as it is: pytest exits with {code}\n{output}")
+            return FAILED
+        print(f"{output.strip().splitlines()[-1]} on the source as it is")
+        results = pool.map(functools.partial(tried, whole), chosen, *zip(*changes, strict=True))
         for sabotage, (noticed, seconds, said) in zip(chosen, results, strict=True):
             how = f"noticed   {said}" if noticed else "SURVIVED"
             print(f"{seconds:5.1f} s  {sabotage.name:<58} {how}", flush=True)
