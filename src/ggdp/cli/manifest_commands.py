@@ -1,12 +1,4 @@
-"""The commands on manifests.
-
-================  ====================================================================================
-``ggdp verify``   prove certificates again; check manifests against themselves, their files, signatures
-``ggdp account``  compute the total of what was published
-``ggdp compare``  percentages, and ratios and differences of counts, with intervals
-``ggdp report``   write the sign-off report and an entry for the registry of deployments
-================  ====================================================================================
-"""
+"""The commands on manifests: ``ggdp verify``, ``account``, ``compare`` and ``report``."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""The commands on noise, which need no data.
-
-==================  ==============================================================================
-``ggdp calibrate``  from a goal, a sensitivity and an order to a certified scale
-``ggdp plan``       from a goal, a sensitivity and a measure of error to the best order
-``ggdp belief``     what an attacker can learn about one person, from epsilon and delta alone
-==================  ==============================================================================
-"""
+"""The commands on noise, which need no data: ``ggdp calibrate``, ``plan`` and ``belief``."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""The commands on tables.
-
-===============  ================================================================
-``ggdp release``  from a table to a private table and its manifest
-``ggdp check``    compare a source with its domain before a release; not private
-``ggdp range``    a range for the values of a column, found privately
-===============  ================================================================
+"""The commands on tables: ``ggdp release``, ``check`` and ``range``.
 
 What a release prints is a function of the request and of the released values, on both streams and in every error.
 """

@@ -2,21 +2,12 @@
 
 A column has *codes* 0, 1, ..., one for each value that can be published, in the order in which they are published:
 
-==========  ==================================================================================================
-levels      text, integers, true and false, or dates; each is a code
-edges       e_0 < e_1 < ... < e_k, numbers: the bins [e_0, e_1), ..., [e_(k-1), e_k] are the codes, the last
-            with its end; or dates and times: the bins [e_0, e_1), ..., [e_(k-1), e_k), the last without it
-other       a level for what is none of these: unknown levels, unparsable values, values outside all bins
-missing     a level for nulls (and NaN)
-complete    instead of both: every unit is stated to have a declared value. A row without one has the code 0, so that
-            every row has a code; for statistics a row without a number has the middle of the range
-(open)      nothing is declared: the keys are chosen privately, as text
-range       beside these, or alone: ends of a range of numbers and a step, for means and other statistics of the
-            column (`ggdp.domain.value_range`); or `ranges`, one for each level of another column
-expression  the column is derived: an expression of other columns (`ggdp.domain.filters`), or a public look-up of one
-lookup      (`ggdp.domain.lookups`); levels, edges and range are of its values. By default its levels are the values
-            that the expression names, such as those of ``case``, or those of the look-up in the order of its file
-==========  ==================================================================================================
+- first the levels, or the bins between two edges, of which the last one has its end if they are numbers;
+- then `other`, for what is none of these, and `missing`, for nulls and NaN. In a *complete* column, which has neither,
+  a row without a declared value has the code 0, and for statistics one without a number the middle of the range.
+
+The keys of a column without levels and edges, which is *open*, are chosen privately, as text. The page "The domain
+file" of the documentation has all that can be declared.
 
 Without `other`, `missing` or `complete` such rows are not counted. Whatever a row holds, it has one code or none: that
 is all that sensitivities need. Errors of a declaration name the column, and what of it is wrong.

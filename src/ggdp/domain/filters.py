@@ -1,37 +1,9 @@
 r"""Filters and expressions: which rows are counted, and what is computed of them, in a small SQL for every engine.
 
-==================  ================================================================================================
-form                what it may be
-==================  ================================================================================================
-comparison          ``column = value``, and ``<>``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, on either side
-list                ``column in (value, ...)``, ``column not in (...)``, with values of one kind
-range               ``column between value and value``, both ends included
-pattern             ``column like 'text'``: % is any text, _ one character, upper and lower case differ
-missing             ``column is null``, ``column is not null``
-combination         ``and``, ``or``, ``not``, parentheses
-part of a date      ``year(column)``, ``month(column)``, ``weekday(column)`` (1 is Monday, 7 is Sunday), in the place
-                    of a column that is compared with whole numbers
-expression          anything of the next table, in the place of a column
-==================  ================================================================================================
-
-==================  ================================================================================================
-expression          what it is
-==================  ================================================================================================
-column, value       a column as what the rest of the expression needs; a number, a text, ``true`` or ``false``
-``+ - * /``         64-bit floats, from the left to the right; null where a part is null, a divisor is 0, or anything is
-                    not finite
-part of a date      a whole number
-``lower upper``     text with small or large letters from A to Z; other letters stay as they are
-``trim``            text without the spaces (U+0020) around it
-``coalesce``        the first of several that is not null
-``case``            ``case when filter then expression ... else expression end``: that of the first filter that is true
-filter              true, false, or null where it is unknown
-==================  ================================================================================================
-
-An expression is one of *numbers*, *text* or *truths*. Columns among the parts of ``coalesce`` and ``case`` are read as
-the others; where columns are all there is, as numbers in a derived column that has edges of numbers or a range, else as
-text. Everything else is refused by its name: other functions differ between engines, fail for some values, or read
-several rows.
+The page "Tables" of the documentation has their forms. An expression is one of *numbers*, *text* or *truths*. Columns
+among the parts of ``coalesce`` and ``case`` are read as the others; where columns are all there is, as numbers in a
+derived column that has edges of numbers or a range, else as text. Everything else is refused by its name: other
+functions differ between engines, fail for some values, or read several rows.
 
 A name with other characters than letters, digits and underscores is in double quotes. What a column is *read* as
 follows from the value that it is compared with, never from the data (`ggdp.sources.row_filter`): as a number for ``18``

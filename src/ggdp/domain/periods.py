@@ -3,15 +3,7 @@
 A *time* is a day or a time without a zone, in the years 1 to 9999. A day stands for its midnight. Bins of time are
 half-open, the last one too: [e_0, e_1), ..., [e_(k-1), e_k), so that a month does not hold the first of the next one.
 
-==========  ===========  =====================================
-every       a label      begins with
-==========  ===========  =====================================
-"day"       2024-02-29   any day
-"week"      2024-W09     Monday (ISO 8601)
-"month"     2024-02      the 1st
-"quarter"   2024-Q1      the 1st of January, April, July, October
-"year"      2024         the 1st of January
-==========  ===========  =====================================
+Periods are days, weeks (of ISO 8601, which begin on Monday), months, quarters and years.
 
 Text of ISO 8601 with a zone after the time is its UTC instant; a time without one is taken as UTC.
 

@@ -1,19 +1,8 @@
 r"""How text stands for numbers, times and nulls, where it does so in another way than ISO 8601 and decimal points do.
 
-===============  ===================================================================================================
-declared         what text is then
-===============  ===================================================================================================
-``decimal``      "," or ".", by default the latter: what separates whole and fraction
-``thousands``    ".", ",", an apostrophe or a space: what may separate groups of three digits of the whole part, from
-                 the right; "1.234.567" and "1234567" are the number, "12.34" and "1234.567" are none. An apostrophe
-                 stands for ' and U+2019 alike, a space for U+0020, U+00A0 and U+202F
-``date_format``  %Y %y %m %d %H %M %S %f %z and separators between them, such as "%d.%m.%Y"
-``null_values``  words that are nulls, compared exactly and before all else
-===============  ===================================================================================================
-
-Of a date format, %Y has four digits and %y two, of which 69 to 99 are 1969 to 1999 and others 2000 to 2068; %M and %S
-have two, %f one to nine; %z is Z, +01, +0100 or +01:00. %d, %m and %H have two digits, or one where no other digits are
-next to them. No name of a month is read, in no language.
+The page "Source files" of the documentation says what a decimal mark, a separator of thousands, a date format and words
+for nulls stand for. An apostrophe stands for ' and U+2019 alike, a space for U+0020, U+00A0 and U+202F. Words for nulls
+are compared before all else.
 
 A text is *rewritten* into a decimal number or a time of ISO 8601, or into the empty text, which is neither, if it is
 not written as declared. What it is then follows from `ggdp.sources.codes`. A rewriting is a list of regular expressions

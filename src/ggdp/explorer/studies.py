@@ -3,11 +3,9 @@
 A study that is opened fills in the form. What the form cannot show stays as the study says: it is released, saved and
 named in the page. So as long as nothing is changed, what is released is what the study says.
 
-=========  ==========================================================================================================
-field      of a request. It is kept if the inputs, filled in, do not ask for exactly what the study asks for
-column     what its lines, read again, do not declare is kept: all of it, or options that have no line
-paths      of an upload are text: no file of this machine is opened, looked for or written because an upload names it
-=========  ==========================================================================================================
+Kept is a field of a request if the inputs, filled in, do not ask for exactly what the study asks for; and of a column
+what its lines, read again, do not declare. Paths of an upload are text: no file of this machine is opened, looked for
+or written because an upload names it.
 """
 
 from __future__ import annotations

@@ -1,13 +1,4 @@
-"""The answers that no manifest has: ``deployment.toml``, written by the people who publish.
-
-=============  ===========================================================================================
-``product``    what is published, for whom, and when
-``curators``   who publishes it: one table ``[[curators]]`` for each
-``answers``    answers to the questions of NIST SP 800-226 that only the publisher can give
-``registry``   what the public registry of deployments asks for besides
-``sources``    where readers find more: one table ``[[sources]]`` for each
-``signatures`` who signs the report
-=============  ===========================================================================================
+"""The answers that no manifest has: ``deployment.toml``, written by the people who publish. `_KEYS` has its keys.
 
 Every key is optional for the page, which shows what is not answered; the entry of the registry needs some.
 """

@@ -1,13 +1,8 @@
 """The differential privacy pyramid of NIST SP 800-226, row by row.
 
 The publication (Near, Darais, Lefkovitz and Howarth, "Guidelines for Evaluating Differential Privacy Guarantees", March
-2025) names what a guarantee rests on, each component on those below it:
-
-======  ===============================================================================================================
-top     the privacy parameters, and the unit of privacy (its Section 2)
-middle  algorithms and correctness, utility, bias (Section 3)
-base    query model, trust model, side channels, security, access control, data collection exposure (Section 4)
-======  ===============================================================================================================
+2025) names what a guarantee rests on, each component on those below it: privacy parameters and unit at the top (its
+Section 2); algorithms, utility and bias (Section 3); and at the base what surrounds a deployment (Section 4).
 
 Each row has a mark. *proved*: by a certificate that was proved again, or by a theorem of the documentation, with the
 tests that check the code. *measured*: by a benchmark whose results are in the repository. *answered*: by the publisher,

@@ -2,23 +2,11 @@ r"""What the values of a column mean, the same on every engine: kinds of columns
 
 A column of data has a *kind*, which its schema alone decides; a declared column (`ggdp.domain.column`) has one as well.
 
-============  ===========================================================================================  =========
-kind of data  what it is                                                                                   declared
-============  ===========================================================================================  =========
-text          strings, categories, enumerations, dictionaries of strings, UUIDs, columns of nulls;         all
-              every column of a CSV or JSON file; all categorical columns of pandas
-integer       integers of any width, with a sign or without                                                all
-float         floating-point numbers, also pandas' integers with nulls and columns of nulls                all
-decimal       decimal numbers                                                                              i b
-boolean       true and false                                                                               all
-date          days                                                                                         t d p o
-datetime      time stamps, with a time zone or without                                                     p
-object        pandas' columns of Python values                                                             all
-============  ===========================================================================================  =========
-
-Declared as text (t), integers (i), booleans (B), dates (d), bins of numbers (b), bins of time (p), or open (o). All
-else (durations, lists, polars' Python objects, ...) is refused before any value is read, by an error that names request
-and schema only. Units may be of every kind but decimal and datetime.
+Text is all that a schema calls so: strings, categories, enumerations, dictionaries of strings, UUIDs, columns of nulls,
+every column of a CSV or JSON file, and all categorical columns of pandas; objects are pandas' columns of Python values.
+`_DECLARED` says which kinds go with which declarations. All else (durations, lists, polars' Python objects, ...) is
+refused before any value is read, by an error that names request and schema only. Units may be of every kind but decimal
+and datetime.
 
 The type of a pandas column follows from its values: one null makes a column of integers a float one and a column of
 booleans an object one, one text makes both object columns, and without any value a column of text is a float one. The

@@ -1,12 +1,8 @@
 """Counting the non-empty cells of a marginal inside an engine, and at most M cells of every unit.
 
-======  ==============================================================================================================
-stage   what it does
-======  ==============================================================================================================
-1       takes the needed columns, bins numbers, and groups by raw values, so that the cost is that of a plain group-by
-2       finds canonical texts and joins them with the frame of levels, a code for each column, one index for each cell
-3       adds up what is in each cell; only non-empty cells leave the engine, sorted afterwards
-======  ==============================================================================================================
+Rows are first grouped by raw values, bins of numbers by their codes, so that the cost is that of a plain group-by. Then
+canonical texts are joined with the frame of levels, which gives a code for each column, and one index for each cell.
+Last, what is in each cell is added up. Only non-empty cells leave the engine, sorted afterwards.
 
 Statistics are sums of whole numbers beside the count (`ggdp.sources.measures`): each row, or each unit in a cell, has a
 step or none, and its terms are added up in the same stages. Rows are not grouped first where that is slower

@@ -1,23 +1,8 @@
 """What an engine is, and what all engines share: frames of every library by narwhals, and errors that quote no data.
 
-=========  ========================================================================================================
-`Engine`   data that has been opened: the kinds of its columns, and a frame of its rows for each query
-`Dialect`  the library that evaluates such a frame, in the few respects in which narwhals does not hide it
-=========  ========================================================================================================
-
-===================  =================================================================  ==========================
-engine               data                                                               dialect
-===================  =================================================================  ==========================
-`DuckdbFiles`        files, read into a private DuckDB database; rows of Parquet        `duckdb_engine.DUCKDB`
-                     files from their dictionaries if these are small (`parquet_dictionaries`)
-`DuckdbRelation`     DuckDB relations, streamed into a private database                 `duckdb_engine.DUCKDB`
-`IbisTable`          ibis tables on DuckDB, likewise                                    `duckdb_engine.DUCKDB`
-`ArrowTable`         pyarrow tables                                                     `dataframes.ARROW`
-`PandasFrame`        pandas frames, converted to Arrow                                  `dataframes.ARROW`
-`PolarsFrame`        polars frames, eager and lazy                                      `dataframes.POLARS`
-`SparkFrame`         PySpark frames                                                     `spark.SPARK`
-`SparkFiles`         files, read by a Spark session                                     `spark.SPARK`
-===================  =================================================================  ==========================
+An `Engine` is data that has been opened: the kinds of its columns, and a frame of its rows for each query. A `Dialect`
+is the library that evaluates such a frame, in the few respects in which narwhals does not hide it. Engines are
+registered in `ggdp.sources.query`, and each says which data it has.
 
 An engine finds columns by exact names in the whole schema and renames them (`safe_name`): names of data may mean
 something to an engine, be a pattern, have a dot in them, or differ in case alone, which some engines do not see.

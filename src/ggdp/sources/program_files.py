@@ -1,15 +1,5 @@
 """Files of other programs: Excel workbooks, Stata, SPSS and SAS files, and Arrow files.
 
-==========  ========================  ==============================================  ==============================
-format      names end in              columns, from the metadata alone                read by
-==========  ========================  ==============================================  ==============================
-workbook    .xlsx .xlsm               text, named in the first row of one sheet       python-calamine
-stata       .dta                      text; floats; dates and times as text           pyreadstat (ReadStat)
-spss        .sav .zsav                as above                                        pyreadstat
-sas         .sas7bdat .xpt            as above                                        pyreadstat
-arrow       .feather .arrow .ipc      as in the schema                                pyarrow
-==========  ========================  ==============================================  ==============================
-
 The type of a column must not follow from the values in it, so what a library infers is not used:
 
 - A cell of a workbook is text, as in a CSV file. Whole numbers are their digits, other numbers the shortest text of

@@ -1,16 +1,8 @@
 r"""Filters and derived columns on every engine: where a filter (`ggdp.domain.filters`) holds, and what is computed.
 
-=======  ===============================================  ==========================================================
-reading  kinds of columns                                 a value of the column
-=======  ===============================================  ==========================================================
-number   text, integer, float, decimal, boolean, object   as in bins, rounded to a 64-bit float, which no comparison
-                                                          with a number of at most 2^53 notices; a truth is none
-text     all but datetime                                 its canonical text as that of a text level
-truth    all but datetime                                 its canonical text as that of a true or false level
-time     text, integer, float, boolean, date, datetime,   as in bins of time; a number is none
-         object
-null     all of these                                     nulls, NaN, and text that is no UTF-8
-=======  ===============================================  ==========================================================
+`_KINDS` has the kinds of columns that a value may be read of. Numbers and times are read as in bins, and text and
+truths as the canonical texts of such levels; no truth is a number, and no number is a time. A number is rounded to a
+64-bit float, which no comparison with a number of at most 2^53 notices. Null are nulls, NaN, and text that is no UTF-8.
 
 Which kinds a reading takes is decided by the schema, before a row is read. Python values of pandas are read one by one
 (`ggdp.sources.dataframes`), for each reading into a column of its own (`reading_name`).

@@ -8,19 +8,9 @@ Encodings other than UTF-8 are decoded piece by piece: those of one byte a chara
 UTF-16 and UTF-32. Others are refused, since the meaning of a byte could depend on the records before it.
 
 A file is one sequence of bytes, read from its beginning by one automaton; which bytes are a record depends on the bytes
-before it only through where the last record ended. These are the rules, for CSV and TSV files:
-
-- A record ends at the line terminator of the header (``\n``, ``\r\n`` or ``\r``) outside of quotes, or with the file.
-  Other line ends are characters like any other.
-- A quote is special only as the first character of a field. The field then goes on to the next quote that is not
-  doubled, whatever is in between; what follows that quote, up to the next delimiter or record end, belongs to it too.
-- Where an escape character is declared, it and the character after it are that character, in quotes or not.
-- A record of no bytes does not count, except in files of one column, where it is a null. A field of no characters is
-  null, quoted or not.
-- A record with fewer fields than the header has nulls for the rest; fields beyond the header are left out.
-- A record of more bytes than `Layout.longest` is one record, and all its fields are null.
-
-Lines of JSON follow the same rules with ``\n`` and without fields and quotes; a line of white space is not a record.
+before it only through where the last record ended. The page "From a file to rows" of the documentation has the rules.
+Lines of JSON follow those of CSV and TSV files with ``\n`` and without fields and quotes; a line of white space is not
+a record. A record of more bytes than `Layout.longest` is one record, and all its fields are null.
 
 With *strict lines* (`Layout.strict_lines`), a line is a longest run of bytes other than ``\n`` and ``\r``, and each is
 read as the only record of a file of its own, which ends without a terminator: a quoted field without its second quote

@@ -1,14 +1,7 @@
 r"""Released tables as files: the counts as CSV or Parquet, and the manifest.
 
-===========================  =====================================================================
-``table.csv``                one table, UTF-8, lines that end in ``\n``, quotes where they are needed
-``table.parquet``            the same with its types
-``table-1.csv``, ...         several tables of one release
-``table.manifest.json``      what they promise, with the sha256 of each file
-``table.manifest.json.sig``  the signature of the manifest, where a key is given (`ggdp.signatures`)
-``DIR/NAME.csv``, ...        tables that have names, as those of a study, in a directory
-``DIR/manifest.json``        their manifest
-===========================  =====================================================================
+One table is ``table.csv`` or ``.parquet`` with ``table.manifest.json``; several are ``table-1.csv``, ...; those that
+have names are ``DIR/NAME.csv`` with ``DIR/manifest.json``. The signature of a manifest has ``.sig`` after its name.
 
 Texts of open columns come from the data and may contain a formula, which a spreadsheet would run when it opens a CSV
 file, in quotes or not. So an apostrophe is put before a text that begins with ``=``, ``+``, ``-``, ``@``, the wide form

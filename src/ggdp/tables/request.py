@@ -20,16 +20,8 @@ R          what a unit adds to a cell, at most: 1 where units are counted, `max_
 N_i        cells of marginal i that can occur; infinite where it is open
 =========  ========================================================================================================
 
-Requests that people keep are TOML files. A field that has its default is not written.
-
-========================  ==================================================================================
-``epsilon``, ``delta``    the goal; with ``notion`` if it is neither pure nor approximate DP
-``[[tables]]``            ``by``, and ``mean``, ``sum``, ``variance`` (lists of columns) and ``quantile``
-                          (``{column = [fractions]}``), of each table its own
-``[columns.NAME]``        what a domain file declares of a column; also ``[[impossible]]``
-``[unit]``, ``[format]``  who is protected, and how text files are read
-others                    every other field has the key that it declares, by default its name
-========================  ==================================================================================
+Requests that people keep are TOML files, whose keys the page "The study file" of the documentation has. A field that
+has its default is not written.
 
 Claim (sensitivity). When a unit is added or removed, at most min(M, N_i) counts of marginal i change; when one is
 replaced by another, at most min(2 M, N_i); each by at most R. Proof. What a unit adds is a function of its own rows: R

@@ -3,18 +3,10 @@
 What is counted where is asked of the engine in the same way as a release asks it: each declared column once more with a
 level for what is not declared and one for nulls, so that every row has a code.
 
-**What each choice of `max_cells` leaves out and costs.**
-
-========  ====================================================================================
-c_u       distinct cells of a table that unit u is in
-S(M)      sum of min(c_u, M) over units: pairs of unit and cell that are kept if M are counted
-F         cells of the table that are not empty
-h(M)      margin of error (95%) of a count of this request, with a unit in M cells of each table
-========  ====================================================================================
-
-Which M to recommend: the one with the least h(M) + (S(infinity) - S(M)) / F, that is noise and what is cut from a cell
-on average, among those listed; the smallest of several. It is found by a look at the data, so it must not be published:
-a published number such as `max_cells` should be chosen by what is known of such data.
+Of each choice of `max_cells` the check says which pairs of unit and cell it keeps, and what it costs. The one that is
+recommended has the least margin of error of a count plus what is cut from a cell on average, among those listed; the
+smallest of several. It is found by a look at the data, so it must not be published: a published number such as
+`max_cells` should be chosen by what is known of such data.
 """
 
 from __future__ import annotations

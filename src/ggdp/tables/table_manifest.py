@@ -1,18 +1,6 @@
 """The manifest of released tables, and in words what they count and whom they protect.
 
-The part ``table`` of a manifest (`ggdp.releases.manifest_schema`):
-
-=========  ========================================================================================
-request    the request, with the public domain
-unit       what one unit is: a row, or all rows with one value of a column, and how much of it counts
-regime     declared, sparse, open or mixed (`ggdp.tables.request`)
-cells      how many cells the tables have; null if unknown
-cut        how many units are in more cells than they are counted in; null if not requested
-statistics which sums noise was added to, and what quantiles cost; null where noise was added to counts
-warnings   what a reader should think twice about
-tables     for each table its columns, in the manner of CSV on the Web, its regime, in how many of its
-           cells a unit can be, what its intervals cover, and its file with its SHA-256
-=========  ========================================================================================
+The page "The manifest" of the documentation has the parts of a manifest; `table_manifest` makes its part ``table``.
 
 References
 ----------

@@ -1,15 +1,8 @@
 """Released tables: keys, counts and intervals, with the guarantee they carry.
 
-======================  ===============================================================================
-the columns of `by`     the keys, rebuilt from the public domain (or, where it is open, from released rows)
-count                   the count after the requested adjustments
-noisy_count             the raw noisy count, where adjustments make it differ
-lower, upper            95 % interval for the true count, from the raw noisy count
-mean_COL, ...           statistics of columns, where they are requested: value (null where the noisy sums say nothing),
-                        and its interval as mean_COL_lower and mean_COL_upper
-percent                 where it is requested: the count as a share of a total, with percent_lower and percent_upper
-covers                  where units may be counted in fewer cells than they are in: what the interval covers, in words
-======================  ===============================================================================
+The page "Output files" of the documentation has the columns of a table: its keys, rebuilt from the public domain or,
+where it is open, from released rows; the count after the requested adjustments, and where these make it differ the raw
+one; and the 95 % interval for the true count, from the raw noisy count; statistics and percentages likewise.
 
 Nothing in a table is made from the data but through the mechanism: rows are in domain order, and types and metadata
 follow from the request.
