@@ -1,8 +1,10 @@
 """Workbooks, Stata, SPSS, SAS and Arrow files are counted as their rows say, one row at a time."""
 
 import datetime as dt
+import gzip
 import subprocess
 import sys
+from pathlib import Path
 
 import openpyxl
 import pandas as pd
@@ -97,6 +99,35 @@ def test_a_file_is_counted_as_its_rows_say(tmp_path, write):
     path = write(tmp_path)
     for name, expected in COUNTS.items():
         assert counted(path, name) == expected
+
+
+# Files that SAS wrote (sas/LICENSES.txt), with what other programs read in them.
+WRITTEN_BY_SAS = {
+    "hadley": ({"gender": {"levels": ["f", "m"], "missing": "?"}, "q3": {"levels": [2, 4, 5], "missing": "?"}}, 8),
+    "datetime": ({"VAR2": {"edges": [dt.date(1940, 1, 1), dt.date(2015, 1, 1), dt.date(2016, 1, 1)]}}, 4),
+    "dates_null": (
+        {"datecol": {"edges": [dt.date(2000, 1, 1), dt.date(9999, 1, 1)], "other": "open", "missing": "?"}},
+        2,
+    ),
+}
+READ_IN_THEM = {
+    "gender": {"f": 3, "m": 4, "?": 1},
+    "q3": {"2": 1, "4": 3, "5": 3, "?": 1},
+    "VAR2": {"[1940-01-01, 2015-01-01)": 2, "[2015-01-01, 2016-01-01)": 2},
+    "datecol": {"open": 1, "?": 1},
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN_BY_SAS)
+def test_a_file_that_sas_wrote_is_checked_and_counted(tmp_path, name):
+    path = tmp_path / f"{name}.sas7bdat"
+    path.write_bytes(gzip.decompress((Path(__file__).parent / "sas" / f"{name}.sas7bdat.gz").read_bytes()))
+    columns, rows = WRITTEN_BY_SAS[name]
+    found = ggdp.check_table(path)
+    assert found.rows == rows
+    assert {"hadley": "integers", "datetime": "times", "dates_null": "dates"}[name] in {c.reads_as for c in found.seen}
+    for column in columns:
+        assert counted(path, column, domain=ggdp.Domain(columns)) == READ_IN_THEM[column]
 
 
 @pytest.mark.parametrize("write", WRITERS)

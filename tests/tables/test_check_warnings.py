@@ -387,3 +387,14 @@ def test_a_draft_is_refused_until_its_mark_is_removed(tmp_path, monkeypatch, cap
     # A draft that somebody has corrected is not replaced.
     assert check("people.csv", "--draft-domain", "draft.toml") == 1
     assert "already exists" in capsys.readouterr().err
+
+
+def test_open_ends_days_of_the_year_0_and_midnights_need_no_other_calendar(tmp_path):
+    stays = ["2020-03-01,9999-12-31,2024-01-01"] + [
+        f"2021-05-{n:02},2022-02-01,2024-02-01 14:30:00" for n in range(1, 31)
+    ]
+    (tmp_path / "stays.csv").write_text("\n".join(["from,to,seen", *stays, "0000-00-00,9999-12-31,2024-01-01", ""]))
+    seen = ggdp.check_table(tmp_path / "stays.csv").seen
+    assert [column.reads_as for column in seen] == ["dates", "dates", "times"]
+    drafted = [column.draft["edges"] for column in seen]
+    assert [(ends["from"].year, ends["to"].year) for ends in drafted] == [(2020, 2022), (2022, 2023), (2024, 2025)]

@@ -433,7 +433,8 @@ _READS = {
     "integers": r"[+-]?[0-9]{1,18}(\.0*)?",
     "numbers": NUMBER,
     "dates": "[0-9]{4}-[0-9]{2}-[0-9]{2}",
-    "times": "[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}.*",
+    # Midnight may be written as the day alone.
+    "times": "[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}.*)?",
 }
 _NEARLY_ALL = 0.95
 # Words that commonly stand for missing values, and other ways of writing that are tried where none is declared.
@@ -541,10 +542,10 @@ def _see(source: TableSource, column: Column, labels: Mapping[Any, str]) -> Seen
         texts = [labels.get(code, str(code)) for code in codes]
         draft |= {"labels": texts} if len(set(texts)) == len(texts) else {}
     elif reads_as in ("dates", "times") and fits:
-        # Only whole years, so that no day of anybody is in it.
-        years = (min(fits)[:4], f"{int(max(fits)[:4]) + 1:04d}")
-        draft = {"edges": dict(zip(("from", "to"), (date(int(year), 1, 1) for year in years), strict=True))}
-        draft["edges"]["every"] = "year"
+        # Only whole years, so that no day of anybody is in it; 0000 is none, and 9999 stands for an open end.
+        if years := [int(year) for year in {one[:4] for one in fits} if "0000" < year < "9999"]:
+            ends = {"from": date(min(years), 1, 1), "to": date(max(years) + 1, 1, 1)}
+            draft = {"edges": ends | {"every": "year"}}
     elif fits and len(fits) <= min(_MOST_LEVELS, others / 2) and reads_as in ("true or false", "integers", "text"):
         draft = {"levels": sorted(map(int, fits)) if reads_as == "integers" else sorted(fits)}
         if kind == "boolean":
