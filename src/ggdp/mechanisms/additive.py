@@ -33,7 +33,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from ggdp.accounting.composition import calibrated_losses
@@ -43,9 +43,9 @@ from ggdp.mechanisms.certified_noise import OF_A_NORM, CertifiedNoise, add_satur
 from ggdp.noise.entropy import Integers, Source, checked_source, is_private, takes_rng
 from ggdp.privacy import Guarantee, Sensitivity
 from ggdp.privacy.grid import Grid, exact_numbers, refused_type
-from ggdp.releases.error_law import ErrorLaw
+from ggdp.releases.error_law import ErrorLaw, VectorErrorLaw
 from ggdp.releases.mechanism_record import NoiseRecord
-from ggdp.releases.release import Release, charge_of, charged_to, make_release
+from ggdp.releases.release import Release, charge_of, make_release
 
 if TYPE_CHECKING:
     from ggdp.calibration import Calibration, Certificate
@@ -117,8 +117,85 @@ def require_integers_by_type(given: NDArray[Any]) -> None:
         raise refused_type(_INTEGERS_BY_TYPE)
 
 
+class CertifiedMechanism:
+    """What mechanisms that add certified noise have in common."""
+
+    __slots__ = ()
+    noise: CertifiedNoise
+    law: ErrorLaw | VectorErrorLaw
+    record: NoiseRecord
+
+    @property
+    def calibration(self) -> Calibration:
+        """The calibration of the noise that is drawn."""
+        return self.noise.calibration
+
+    @property
+    def step(self) -> float | None:
+        """Step of the grid of real values; None on the integers."""
+        return self.law.step
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise that is drawn, in the unit of the data."""
+        return self.calibration.scale
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise that is drawn: the largest of all values, and under bounding of true ones."""
+        return self.calibration.std
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of a release, including saturation at 64 bits (`ggdp.mechanisms.certified_noise`).
+
+        For probabilistic DP values are clamped to 2^62 in absolute value on the integers, and to 2^52 steps of the
+        grid; where even so it cannot be kept, approximate DP with the same numbers is left. Pure and approximate DP
+        stay.
+        """
+        return self.noise.saturation.guarantee
+
+    @property
+    def certificate(self) -> Certificate:
+        """The proof, which is about the noise that is drawn; for independent noise on a grid, in its steps."""
+        return self.calibration.certificate
+
+    @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate a release in a composition (`ggdp.compose`)."""
+        return self.record.losses
+
+    def __repr__(self) -> str:
+        query = self.record.sensitivity
+        return f"{type(self).__name__}: {self.record}\n  guarantee: {self.guarantee}\n  sensitivity: {query}"
+
+    def charge_request(self) -> ChargeRequest:
+        """Return what a release asks a ledger for."""
+        return charge_of(self.record, self.guarantee)
+
+
+def record_of(mechanism: CertifiedMechanism) -> NoiseRecord:
+    """Return the record of the mechanism that a release publishes."""
+    calibration = mechanism.calibration
+    name, item = kind_of(calibration)
+    return NoiseRecord(
+        name=name,
+        item=item,
+        goal=calibration.goal,
+        neighbours=calibration.sensitivity.neighbours,
+        sensitivity=str(calibration.sensitivity),
+        scale=calibration.scale,
+        method=calibration.method,
+        certificate=calibration.certificate,
+        law=mechanism.law,
+        query_bounds=calibration.sensitivity.bounds,
+        notes=calibration.notes,
+        losses=calibrated_losses(calibration),
+    )
+
+
 @frozen(repr=False)
-class Mechanism:
+class Mechanism(CertifiedMechanism):
     """A mechanism that adds noise of a certified scale.
 
     Parameters
@@ -157,7 +234,7 @@ class Mechanism:
     noise: CertifiedNoise = field(converter=CertifiedNoise, alias="calibration")
     # What every release needs and none changes is made once.
     law: ErrorLaw = field(init=False, eq=False)
-    record: NoiseRecord = field(init=False, eq=False)
+    record: NoiseRecord = field(init=False, eq=False, default=Factory(record_of, takes_self=True))
 
     @law.default
     def _law(self) -> ErrorLaw:
@@ -167,41 +244,12 @@ class Mechanism:
         return ErrorLaw(
             order=law.order,
             scale=law.scale,
-            step=self.step,
+            step=None if self.calibration.grid is None else self.calibration.grid.step,
             bounding=law.bounding,
             index_bounds=None if bounds is None else tuple((int(low), int(high)) for low, high in bounds),
             bounds=self.calibration.bounds,
             clamp=self.noise.saturation.clamp,
         )
-
-    @record.default
-    def _record(self) -> NoiseRecord:
-        calibration = self.calibration
-        name, item = kind_of(calibration)
-        return NoiseRecord(
-            name=name,
-            item=item,
-            goal=calibration.goal,
-            neighbours=self.sensitivity.neighbours,
-            sensitivity=str(self.sensitivity),
-            scale=self.scale,
-            method=calibration.method,
-            certificate=self.certificate,
-            law=self.law,
-            query_bounds=self.sensitivity.bounds,
-            notes=calibration.notes,
-            losses=calibrated_losses(calibration),
-        )
-
-    @property
-    def calibration(self) -> Calibration:
-        """The calibration of the noise that is drawn."""
-        return self.noise.calibration
-
-    @property
-    def step(self) -> float | None:
-        """Step of the grid of real values; None on the integers."""
-        return None if self.calibration.grid is None else self.calibration.grid.step
 
     @property
     def order(self) -> float:
@@ -209,46 +257,9 @@ class Mechanism:
         return self.calibration.order
 
     @property
-    def scale(self) -> float:
-        """Scale of the noise that is drawn, in the unit of the data."""
-        return self.calibration.scale
-
-    @property
-    def std(self) -> float:
-        """Standard deviation of the noise that is drawn; under bounding the largest over the true value."""
-        return self.calibration.std
-
-    @property
     def sensitivity(self) -> Sensitivity:
         """How far one person can move the query."""
         return self.calibration.sensitivity
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The guarantee of a release, including saturation at 64 bits (`ggdp.mechanisms.certified_noise`).
-
-        For probabilistic DP values are clamped to 2^62 in absolute value on the integers, and to 2^52 steps of the
-        grid; where even so it cannot be kept, approximate DP with the same numbers is left. Pure and approximate DP
-        stay.
-        """
-        return self.noise.saturation.guarantee
-
-    @property
-    def certificate(self) -> Certificate:
-        """The proof, which is about the integer noise; for real values in steps of the grid."""
-        return self.calibration.certificate
-
-    @property
-    def losses(self) -> tuple[CountedLoss, ...]:
-        """Losses that dominate a release in a composition (`ggdp.compose`)."""
-        return self.record.losses
-
-    def __repr__(self) -> str:
-        return f"Mechanism: {self.record}\n  guarantee: {self.guarantee}\n  sensitivity: {self.sensitivity}"
-
-    def charge_request(self) -> ChargeRequest:
-        """Return what a release asks a ledger for."""
-        return charge_of(self.record, self.guarantee)
 
     @takes_rng
     def release(
@@ -319,8 +330,8 @@ class Mechanism:
             if bounds is not None and len(bounds) > 1 and not (shape[-1:] == (len(bounds),) and repeated):
                 expected = f"there are bounds for {len(bounds)} coordinates, by the last axis"
                 raise ArgumentError("values", f"of shape {shape}", expected)
-            released = make_release(self._draw(given, bits), self.record, self.guarantee if is_private(bits) else None)
-            return charged_to(released, entry)
+            kept = self.guarantee if is_private(bits) else None
+            return make_release(self._draw(given, bits), self.record, kept, entry)
 
     def _draw(self, given: NDArray[np.generic], rng: Source) -> Integers | NDArray[np.float64]:
         if self.law.index_bounds is not None:

@@ -46,7 +46,7 @@ from ggdp.privacy import PureDP
 from ggdp.privacy.grid import exact_numbers, refusal
 from ggdp.privacy.guarantees import Neighbours, as_goal, validated_neighbours
 from ggdp.releases.mechanism_record import SelectionRecord
-from ggdp.releases.release import Release, charge_of, charged_to, make_release
+from ggdp.releases.release import Release, charge_of, make_release
 
 if TYPE_CHECKING:
     from ggdp.ledger import Ledger
@@ -318,8 +318,7 @@ class ExponentialMechanism:
             value[()] = label
             if isinstance(label, bool | int | float | str | np.generic):
                 value = np.asarray(label)
-            released = make_release(value, self.record, self.guarantee if is_private(bits) else None)
-            return charged_to(released, entry)
+            return make_release(value, self.record, self.guarantee if is_private(bits) else None, entry)
 
     def __repr__(self) -> str:
         sensitivity = rounded_up_text(self.sensitivity, 6)

@@ -22,15 +22,14 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from ggdp.accounting.composition import calibrated_losses
 from ggdp.calibration.grid_calibration import in_unit
 from ggdp.calibration.least_scale import minkowski_calibration
 from ggdp.errors import ArgumentError, ArgumentTypeError
-from ggdp.ledger.charging import ChargeRequest, PendingCharge
-from ggdp.mechanisms.additive import INTEGERS, kind_of, require_integers_by_type
+from ggdp.ledger.charging import PendingCharge
+from ggdp.mechanisms.additive import INTEGERS, CertifiedMechanism, record_of, require_integers_by_type
 from ggdp.mechanisms.certified_noise import CertifiedNoise, add_saturating
 from ggdp.noise.entropy import checked_source, is_private, takes_rng
 from ggdp.noise.norm_ball_noise import NormBallNoise
@@ -38,18 +37,16 @@ from ggdp.privacy import Guarantee, Sensitivity
 from ggdp.privacy.grid import Grid, exact_numbers
 from ggdp.privacy.guarantees import as_goal
 from ggdp.releases.error_law import VectorErrorLaw
-from ggdp.releases.mechanism_record import NoiseRecord
-from ggdp.releases.release import Release, charge_of, charged_to, make_release
+from ggdp.releases.release import Release, make_release
 
 if TYPE_CHECKING:
-    from ggdp.calibration import Calibration, Certificate
     from ggdp.ledger import Ledger
     from ggdp.noise import Source
-    from ggdp.proofs.losses import CountedLoss
+    from ggdp.releases.mechanism_record import NoiseRecord
 
 
 @frozen(repr=False)
-class MinkowskiMechanism:
+class MinkowskiMechanism(CertifiedMechanism):
     """Noise on a whole vector at once: less error than independent noise where one unit changes many values.
 
     Parameters
@@ -92,7 +89,7 @@ class MinkowskiMechanism:
     # What every release needs and none changes is made once.
     noise: CertifiedNoise = field(init=False, eq=False)
     law: VectorErrorLaw = field(init=False, eq=False)
-    record: NoiseRecord = field(init=False, eq=False)
+    record: NoiseRecord = field(init=False, eq=False, default=Factory(record_of, takes_self=True))
 
     @noise.default
     def _certified(self) -> CertifiedNoise:
@@ -115,68 +112,6 @@ class MinkowskiMechanism:
     @law.default
     def _law(self) -> VectorErrorLaw:
         return VectorErrorLaw(law=self.calibration.law, step=None if self.grid is None else self.grid.step)
-
-    @record.default
-    def _record(self) -> NoiseRecord:
-        calibration = self.calibration
-        name, item = kind_of(calibration)
-        return NoiseRecord(
-            name=name,
-            item=item,
-            goal=calibration.goal,
-            neighbours=calibration.sensitivity.neighbours,
-            sensitivity=str(calibration.sensitivity),
-            scale=self.scale,
-            method=calibration.method,
-            certificate=self.certificate,
-            law=self.law,
-            query_bounds=calibration.sensitivity.bounds,
-            notes=calibration.notes,
-            losses=calibrated_losses(calibration),
-        )
-
-    @property
-    def calibration(self) -> Calibration:
-        """The calibration of the noise."""
-        return self.noise.calibration
-
-    @property
-    def step(self) -> float | None:
-        """Step of the grid of real values; None on the integers."""
-        return self.law.step
-
-    @property
-    def scale(self) -> float:
-        """Scale of the noise, in the unit of the data."""
-        return self.calibration.scale
-
-    @property
-    def std(self) -> float:
-        """Standard deviation of the noise of a value, the largest of all values."""
-        return self.calibration.std
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The guarantee of a release, including saturation at 64 bits."""
-        return self.noise.saturation.guarantee
-
-    @property
-    def certificate(self) -> Certificate:
-        """The proof."""
-        return self.calibration.certificate
-
-    @property
-    def losses(self) -> tuple[CountedLoss, ...]:
-        """Losses that dominate a release in a composition (`ggdp.compose`)."""
-        return self.record.losses
-
-    def __repr__(self) -> str:
-        query = self.record.sensitivity
-        return f"MinkowskiMechanism: {self.record}\n  guarantee: {self.guarantee}\n  sensitivity: {query}"
-
-    def charge_request(self) -> ChargeRequest:
-        """Return what a release asks a ledger for."""
-        return charge_of(self.record, self.guarantee)
 
     @takes_rng
     def release(
@@ -223,7 +158,7 @@ class MinkowskiMechanism:
                 expected = f"the sensitivity is of a query of {count:,} values"
                 raise ArgumentError("values", f"of shape {given.shape}", expected)
             noisy = self._draw(given.reshape(-1), bits).reshape(given.shape)
-            return charged_to(make_release(noisy, self.record, self.guarantee if is_private(bits) else None), entry)
+            return make_release(noisy, self.record, self.guarantee if is_private(bits) else None, entry)
 
     def _draw(self, given: NDArray[Any], rng: Source) -> NDArray[Any]:
         noise, bounds = self.noise.vectors, self.sensitivity.bounds
