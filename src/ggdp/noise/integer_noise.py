@@ -64,7 +64,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache, partial
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from attrs import field, frozen
@@ -191,10 +191,6 @@ def _refuse_extremes(order: float, scale: float) -> None:
         raise ArgumentError("scale", scale, "is too wide for 64-bit draws (2^55 at most); use a larger unit")
 
 
-def _threshold(threshold: int) -> int:
-    return _validate.integer(threshold=threshold, at_least=-(1 << 62))
-
-
 @frozen(kw_only=True)
 class ConditionalNoise(ExactLaw):
     """Integer noise with P(k) proportional to exp(-(|k| / scale)^order) for k >= threshold, drawn exactly.
@@ -219,10 +215,11 @@ class ConditionalNoise(ExactLaw):
 
     order: float = field(converter=checked_order)
     scale: float = field(converter=checked_scale)
-    threshold: int = field(converter=_threshold)
+    threshold: int
 
     def __attrs_post_init__(self) -> None:
-        order, scale, start = self.order, self.scale, self.threshold
+        order, scale, start = self.order, self.scale, _validate.integer(threshold=self.threshold, at_least=-_FARTHEST)
+        object.__setattr__(self, "threshold", start)
         # Noise has a probability of exp(-2^40) to get so far, and exponents are computed to their last bits.
         if start > _FARTHEST or order * math.log2(max(start / scale, 1.0)) > 40:
             raise ArgumentError("threshold", start, f"is too far out for noise of order {order!r} and scale {scale!r}")
@@ -307,24 +304,18 @@ class IntegerNoise(ExactLaw):
         return ConditionalNoise(order=self.order, scale=self.scale, threshold=threshold)
 
 
-def _lower(lower: int) -> int:
-    return _validate.integer(lower=lower, at_least=-FARTHEST)
-
-
-def _upper(upper: int) -> int:
-    return _validate.integer(upper=upper, at_least=-FARTHEST)
-
-
 @frozen(kw_only=True)
 class _BoundedNoise(ABC):
     """Integer outputs in [lower, upper] around true values in it."""
 
     order: float = field(converter=checked_order)
     scale: float = field(converter=checked_scale)
-    lower: int = field(converter=_lower)
-    upper: int = field(converter=_upper)
+    lower: int
+    upper: int
 
     def __attrs_post_init__(self) -> None:
+        for name in ("lower", "upper"):
+            object.__setattr__(self, name, _validate.integer(**{name: getattr(self, name)}, at_least=-FARTHEST))
         if not self.lower < self.upper <= FARTHEST:
             raise ArgumentError("upper", self.upper, f"must be above lower = {self.lower} and at most 2^61")
 
@@ -496,22 +487,6 @@ def _high_half(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.uint6
     return product
 
 
-Enclosing: TypeAlias = Callable[[], arb]
-
-
-def _trials(trials: int) -> int:
-    count = _validate.integer(trials=trials, at_least=0)
-    if count > 10**18:
-        raise ArgumentError("trials", count, "must be at most 10^18")
-    return count
-
-
-def _probability(probability: float | arb | Enclosing) -> float | arb | Enclosing:
-    if callable(probability) or isinstance(probability, arb):
-        return probability
-    return _validate.finite(probability=probability)
-
-
 @frozen(kw_only=True)
 class Binomial(ExactLaw):
     """How many of `trials` independent events happen, each with a `probability`; drawn exactly.
@@ -537,11 +512,17 @@ class Binomial(ExactLaw):
     dtype('int64')
     """
 
-    trials: int = field(converter=_trials)
+    trials: int
     # Compared in a tuple, by identity first: a ball with a radius does not equal itself.
-    probability: float | arb | Enclosing = field(converter=_probability, eq=lambda probability: (probability,))
+    probability: float | arb | Callable[[], arb] = field(eq=lambda probability: (probability,))
 
     def __attrs_post_init__(self) -> None:
+        count = _validate.integer(trials=self.trials, at_least=0)
+        if count > 10**18:
+            raise ArgumentError("trials", count, "must be at most 10^18")
+        object.__setattr__(self, "trials", count)
+        if not (callable(self.probability) or isinstance(self.probability, arb)):
+            object.__setattr__(self, "probability", _validate.finite(probability=self.probability))
         q = self._enclose()
         if not isinstance(q, arb) or not (q >= 0 and q <= 1):
             expected = "must be, or enclose, a number of at least 0 and at most 1"

@@ -99,11 +99,12 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import field
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from ggdp import _validate
+from ggdp._records import checked, frozen
 from ggdp.errors import ArgumentError, UnprovedError
 from ggdp.noise.entropy import Integers, Source, checked_source, random_bits, random_words, takes_rng, uniform_integers
 from ggdp.noise.generalized_gaussian import checked_scale
@@ -129,13 +130,7 @@ def _groups(groups: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(_validate.integer(groups=n, at_least=0, at_most=10_000) for n in _validate.non_empty(groups=groups))
 
 
-def _kind(kind: str) -> str:
-    return _validate.choice(among=KINDS, kind=kind)
-
-
-def _complete(complete: tuple[bool, ...] | None) -> tuple[bool, ...] | None:
-    if complete is None:
-        return None
+def _flags(complete: tuple[bool, ...]) -> tuple[bool, ...]:
     return tuple(_validate.boolean(complete=one) for one in _validate.non_empty(complete=complete))
 
 
@@ -173,8 +168,8 @@ class MinkowskiNoise:
 
     scale: float = field(converter=checked_scale)
     groups: tuple[int, ...] = field(converter=_groups)
-    kind: str = field(default="added", converter=_kind)
-    complete: tuple[bool, ...] | None = field(default=None, converter=_complete)
+    kind: str = checked(_validate.choice, default="added", among=KINDS)
+    complete: tuple[bool, ...] | None = checked(_flags, default=None)
 
     def __attrs_post_init__(self) -> None:
         complete = self.complete or (False,) * len(self.groups)
@@ -253,9 +248,8 @@ class MinkowskiNoise:
             a, step = np.maximum(a, c + total), 2.0
             c = a - total
         norm = a + c if self.kind == "added" else np.maximum(a, c)
-        series = -math.log(-math.expm1(-step / self._float_scale)) * (
-            2.0 if self.kind == "added" and step == 1.0 else 1.0
-        )
+        series = -math.log(-math.expm1(-step / self._float_scale))
+        series *= 2.0 if self.kind == "added" and step == 1.0 else 1.0
         masses = np.exp(series - norm / self._float_scale - self._moments[0])
         return np.asarray(np.where(possible, masses, 0.0), dtype=np.float64)
 
@@ -423,7 +417,13 @@ class _Radii:
             far *= 2
         if far > FARTHEST:
             raise ArgumentError("scale", scale, _TOO_WIDE)
-        self.lines = _lines(mode, spread, far, apart=apart)
+        # Where blocks of radii begin and end: narrow ones where the likely radii are, wider ones elsewhere.
+        step = max(1, int(spread / 3.0))
+        narrow = 12.0 if apart else 12.0 + mode // step
+        steps = step * np.maximum(1.0, 1.5 ** (np.arange(narrow + 120.0) - narrow))
+        away = np.cumsum(np.minimum(steps, 2.0**60)[: int(np.argmax(np.cumsum(steps) >= far)) + 1]).astype(np.int64)
+        inside = [*(int(mode) - away), int(mode), *(int(mode) + away)]
+        self.lines = np.array(sorted({0, far, *(int(x) for x in inside if 0 < x < far)}), dtype=np.int64)
         self.widths = np.diff(self.lines)
         starts, ends = self.lines[:-1].astype(float), self.lines[1:] - 1.0
         # Between two lines log N lies below its chord in log(a + slack), and that below its tangent at the last place.
@@ -531,16 +531,6 @@ def _centre(kind: str, groups: tuple[int, ...], scale: float) -> tuple[float, fl
         return mode, spread, mode > 9.0 * spread
     ends = _log_counts(kind, groups, mode * np.array([1.0, 2.0]), mode * np.array([1.0, 0.0]))
     return mode, spread, bool(ends[1] < ends[0] - 30.0)
-
-
-def _lines(mode: float, spread: float, far: int, *, apart: bool) -> Integers:
-    """Return where blocks of radii begin and end: narrow ones where the likely radii are, wider ones elsewhere."""
-    step = max(1, int(spread / 3.0))
-    narrow = 12.0 if apart else 12.0 + mode // step
-    steps = step * np.maximum(1.0, 1.5 ** (np.arange(narrow + 120.0) - narrow))
-    away = np.cumsum(np.minimum(steps, 2.0**60)[: int(np.argmax(np.cumsum(steps) >= far)) + 1]).astype(np.int64)
-    inside = [*(int(mode) - away), int(mode), *(int(mode) + away)]
-    return np.array(sorted({0, far, *(int(x) for x in inside if 0 < x < far)}), dtype=np.int64)
 
 
 def _points(kind: str, n: Integers, a: Integers, c: Integers, rng: Source) -> Integers:

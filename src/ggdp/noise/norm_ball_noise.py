@@ -72,7 +72,6 @@ if TYPE_CHECKING:
 # Random bits reach so far without a decision with a probability below 2^-900.
 _MOST_BITS = 1 << 10
 _SPARE_BITS = 64
-_KNOWN = 2.0**-40
 # Errors are those of a level that is so much closer to 1, which is more than the integrals are off.
 _MARGIN = 1e-8
 
@@ -86,31 +85,11 @@ def _order(order: float) -> float:
     return found
 
 
-def _dimension(dimension: int) -> int:
-    return _validate.integer(dimension=dimension, at_least=1, at_most=1 << 20)
-
-
-def _sizes(sizes: ArrayLike | None) -> tuple[float, ...] | None:
-    return None if sizes is None else tuple(_validate.positive(sizes=size) for size in np.asarray(sizes).tolist())
-
-
 @frozen(kw_only=True)
 class NormBallNoise:
     """Noise on real vectors with density proportional to exp(-||x|| / scale), for an l_p norm of any order.
 
     Moves of a norm of at most d have pure DP with epsilon = d / scale.
-
-    Parameters
-    ----------
-    order : float
-        Order of the norm, at least 1; `math.inf` for the largest coordinate.
-    scale : float
-        Scale of the noise.
-    dimension : int
-        Number of coordinates.
-    sizes : sequence of float, optional
-        A size for each coordinate, which the norm divides it by; 1 by default. With ``order=math.inf`` the norm is at
-        most 1 in the box of these half-widths.
 
     Examples
     --------
@@ -129,14 +108,19 @@ class NormBallNoise:
     (1.414214, 2.9957)
     """
 
-    order: float = field(converter=_order)
+    order: float = field(converter=_order)  # of the norm, at least 1; `math.inf` for the largest coordinate
     scale: float = field(converter=checked_scale)
-    dimension: int = field(converter=_dimension)
-    sizes: tuple[float, ...] | None = field(default=None, converter=_sizes)
+    dimension: int
+    sizes: tuple[float, ...] | None = None  # for each coordinate what the norm divides it by; 1 by default
 
     def __attrs_post_init__(self) -> None:
-        if self.sizes is not None and len(self.sizes) != self.dimension:
-            raise ArgumentError("sizes", self.sizes, f"must be one for each of the {self.dimension} coordinates")
+        count = _validate.integer(dimension=self.dimension, at_least=1, at_most=1 << 20)
+        object.__setattr__(self, "dimension", count)
+        if self.sizes is not None:
+            sizes = tuple(_validate.positive(sizes=size) for size in np.asarray(self.sizes).tolist())
+            if len(sizes) != count:
+                raise ArgumentError("sizes", sizes, f"must be one for each of the {count} coordinates")
+            object.__setattr__(self, "sizes", sizes)
 
     def in_steps(self, grid: Grid) -> list[Fraction]:
         """Return b D_k in steps of a grid, for each coordinate or for all; refuse what is too far from a step."""
@@ -152,24 +136,9 @@ class NormBallNoise:
         return steps
 
     def around(self, values: ArrayLike, grid: Grid, rng: Source | None = None) -> Floats:
-        """Return the true values with noise, rounded to the grid.
+        """Return one vector of true values, or vectors along the last axis, each with its noise, rounded to the grid.
 
-        Parameters
-        ----------
-        values : array_like
-            One vector, or vectors along the last axis, each of which gets noise of its own.
-        grid : Grid
-            The points that may be released. Rounding to it is post-processing: the sensitivity is that of the values.
-        rng : Source, optional
-            Where the random bits come from; by default a cryptographic stream keyed by the operating system.
-
-        Raises
-        ------
-        ArgumentError
-            If there are not as many values as coordinates, or one of them is NaN; or if the scale is far from
-            the step of the grid. No value is shown.
-        EntropyError
-            If the source fails; then there is no output.
+        Rounding to it is post-processing: the sensitivity is that of the values. No error shows a value.
         """
         bits, given, steps = checked_source(rng), exact_numbers(values), self.in_steps(grid)
         if given.shape[-1:] != (self.dimension,):
@@ -195,7 +164,7 @@ class NormBallNoise:
             numerators, bits = [n << word | new for n, new in zip(numerators, more, strict=True)], bits + word
             with BALLS, working_precision(bits + _SPARE_BITS):
                 noise = [x * _ball(b) for x, b in zip(self._enclose(numerators, bits), scales, strict=True)]
-                if all(x.rad() < _KNOWN for x in noise):
+                if all(x.rad() < 2.0**-40 for x in noise):
                     ends = (s + Fraction(1, 2) for s in rest)
                     signed = (-x if signs >> k & 1 else x for k, x in enumerate(noise))
                     found = [(x + _ball(end)).floor().unique_fmpz() for x, end in zip(signed, ends, strict=True)]
@@ -246,11 +215,6 @@ class NormBallNoise:
         """Return a half-width that the noise on a coordinate of size 1 keeps within with this probability.
 
         It is rounded up, by less than it is for a level that is closer to 1 by a share of 1e-7.
-
-        Parameters
-        ----------
-        level : float
-            Probability, at least 0 and below 1.
         """
         from scipy.optimize import brentq
         from scipy.special import gammainccinv
