@@ -130,11 +130,7 @@ def parsed_toml(content: bytes, name: str, *, argument: str) -> dict[str, Any]:
 
 
 def line_of(content: bytes, keys: Sequence[str | int]) -> int | None:
-    """Return the line of a TOML file in which a key is first set; None if it is not found.
-
-    A key is in the first line that adds it to the lines before it, as the parser of TOML says: never in a text or a
-    list that only looks like it.
-    """
+    """Return the line of a TOML file in which a key is first set, as the parser says; None if it is not found."""
     lines = content.decode("utf-8-sig").split("\n")
     last = next((key for key in reversed(keys) if isinstance(key, str)), "")
     for place, line in enumerate(lines):

@@ -70,10 +70,7 @@ def signature_file(file: Path) -> Path:
 def signing_key(
     sign: str | os.PathLike[str] | Ed25519PrivateKey, ask: Callable[[], str] | None = None
 ) -> Ed25519PrivateKey:
-    """Return a private Ed25519 key, from a file in the format of OpenSSH or PEM (PKCS #8) that only its owner may read.
-
-    A passphrase is taken from the environment variable GGDP_SIGN_PASSPHRASE, or else from `ask`.
-    """
+    """Return the private Ed25519 key in a file that only its owner may read; `ask` is for its passphrase."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     if isinstance(sign, Ed25519PrivateKey):

@@ -209,10 +209,7 @@ class TotalLoss:
         return cls(tuple(CountedLoss(loss, count) for loss, count in found.items()), infinite)
 
     def delta(self, epsilon: float, *, refine: bool = True) -> tuple[float, float]:
-        """Return two proved floats with delta(epsilon) between them, for an epsilon of at least 0.
-
-        Without refinement they are as good as a picture needs: within a percent or so.
-        """
+        """Return two proved floats with delta(epsilon >= 0) between them; not refined, within a percent or so."""
         return with_infinite(self.infinite, self._finite_delta(epsilon, refine=refine))
 
     def _finite_delta(self, epsilon: float, *, refine: bool) -> tuple[float, float]:

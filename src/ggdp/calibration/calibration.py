@@ -474,10 +474,7 @@ def calibration_of(
 def calibration_from(
     question: Question, certificate: Certificate, *, method: Formula = "tight", notes: tuple[str, ...] | None = None
 ) -> Calibration:
-    """Return the calibration that a certificate is about, as `calibrate` would; the certificate is not proved here.
-
-    A CertificateError is raised if it is not about the question.
-    """
+    """Return the calibration that a certificate is about, unproved; a CertificateError if it is about another."""
     law = certificate.law
     if notes is None:
         note = next((one.note for one in question.accepted() if one.bound == certificate.bound.claim), None)

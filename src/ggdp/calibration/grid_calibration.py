@@ -103,10 +103,7 @@ def on_grid(calibration: Calibration, grid: Grid | None = None) -> Calibration:
 def in_unit(
     steps: Calibration, sensitivity: Sensitivity, grid: Grid, *, ideal: Calibration | None = None
 ) -> Calibration:
-    """Return a calibration of integer noise in steps of a grid, read in the unit of the data.
-
-    A CertificateError is raised if the steps are not those of the sensitivity and the grid.
-    """
+    """Return a calibration in steps of a grid in the unit of the data; a CertificateError if it is of other steps."""
     notes = steps.notes
     if sensitivity.joint is not None and steps.certificate.bound.ignores_joint:
         notes = (*notes, GRID_NOTE)

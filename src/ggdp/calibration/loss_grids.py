@@ -56,11 +56,7 @@ def loss_estimates(order: float, z: Floats, shift: float) -> Floats:
 
 
 def crossings(order: float, shift: float, levels: Floats, *, largest: float) -> Floats:
-    """Return the roots z of L(z) = level, for levels between L(-shift - largest) and L(largest).
-
-    A table of L, which rises, gives brackets and starts; a few steps of Newton's method, kept in the brackets, give the
-    digits.
-    """
+    """Return the roots z of L(z) = level, for levels between L(-shift - largest) and L(largest)."""
     levels = np.asarray(levels, dtype=np.float64)
     if order == 2.0:
         return np.clip((levels / shift - shift) / 2.0, -shift - largest, largest)
@@ -311,10 +307,7 @@ def sample_losses(losses: Sequence[CountedLoss]) -> list[Sample] | None:
 def plan_total(
     losses: Sequence[CountedLoss], samples: Sequence[Sample], epsilon: float, *, finer: float = 1.0, ratio: float = 0.0
 ) -> CornerLayout:
-    """Choose tilt, steps and windows for both bounds of delta at epsilon.
-
-    `ratio` is the density of the sum at epsilon over delta, where it is known.
-    """
+    """Choose a layout for both bounds of delta; `ratio` is the density of the sum at epsilon over delta, if known."""
     # Losses ten times as large as those that are as good as infinite are counted as infinite.
     samples = _without_largest(samples, epsilon, 10.0)
     theta = spread_tilt(samples, saddle_tilt(samples, epsilon))
@@ -335,10 +328,7 @@ def plan_total(
 
 
 def plan_upper(losses: Sequence[CountedLoss], samples: Sequence[Sample], epsilon: float, spread: float) -> CornerLayout:
-    """Choose tilt, steps and windows for the upper bound of delta at epsilon alone, with a given spread W.
-
-    It is then above delta by about 2/3 W times the density of the sum at epsilon.
-    """
+    """Choose a layout for the upper bound, which is then above delta by about 2/3 of the spread times the density."""
     samples = _without_largest(samples, epsilon, 1.0)
     theta = saddle_tilt(samples, epsilon)
     outside = 1e-2 / math.sqrt(sum(sample.count for sample in samples))

@@ -261,10 +261,7 @@ class RenyiAccounting(Accounting):
         return {"divergences": ["0"] * len(self.orders)}
 
     def charge(self, request: ChargeRequest) -> Charge:
-        """Return an upper bound of the divergence at each order, with the epsilon and delta of the guarantee.
-
-        None where there is no bound.
-        """
+        """Return an upper bound of the divergence at each order, None without one, with epsilon and delta."""
         losses = [one.loss for one in request.losses]
         infinite = [loss.delta for loss in losses if isinstance(loss, ResponseLoss) and loss.delta > 0.0]
         if infinite:
@@ -381,10 +378,7 @@ def reserved_in(record: Record) -> list[tuple[ChargeRequest, int]]:
 
 
 def reserved_laws(records: Iterable[Record], left: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return the reserved laws, in the order in which they were first reserved: hash, noise, and uses.
-
-    `left` is how often each can still be used, by its hash.
-    """
+    """Return the reserved laws by first use: hash, noise, uses, and how often each is `left`, given by hash."""
     found: dict[str, dict[str, Any]] = {}
     # Reserving ends with the first release.
     for record in takewhile(lambda one: one.kind == "reservation", records):
@@ -479,10 +473,7 @@ class ReservedAccounting(Accounting):
 
 
 def costs(budget: Budget, requests: Sequence[ChargeRequest]) -> dict[str, Any]:
-    """Return what releases cost by each kind: the sums, and by the others the epsilon at the budget's delta.
-
-    None where a kind cannot account for them. The Renyi filter is that of the orders for this budget.
-    """
+    """Return what releases cost by each kind: sums, or the epsilon at the budget's delta; None where none is known."""
 
     def spent(books: Accounting) -> dict[str, Any]:
         totals = books.opening()
@@ -535,17 +526,13 @@ def chosen_parameters(accounting: str, budget: Budget, analysts: Mapping[str, Bu
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The running totals of a ledger: how many entries there are, and what all and each analyst have spent.
-
-    `protects` is what the first release that said so takes for one unit: a column, or "row". `means` is not recorded:
-    earlier ledgers say "row" of a column of that name, too.
-    """
+    """The running totals of a ledger: how many entries there are, and what all and each analyst have spent."""
 
     entries: int
     common: dict[str, Any]
     analysts: dict[str, dict[str, Any]]
-    protects: str | None = None
-    means: str | None = None
+    protects: str | None = None  # what the first release that said so takes for one unit: a column, or "row"
+    means: str | None = None  # the same, not recorded: earlier ledgers say "row" of a column of that name, too
 
     def to_dict(self) -> dict[str, Any]:
         """Return the totals as plain values."""
@@ -599,14 +586,13 @@ class BudgetWithCaps:
         """Raise unless the analyst has a cap, in a ledger that has caps."""
         if analyst is not None:
             _validate.words(analyst=analyst)
-        if not self.caps or analyst in self.caps:
-            return
-        message = Message(
-            "this ledger has caps for its analysts, and {asked}; {analyst} must be one of {known}",
-            asked="no analyst was named" if analyst is None else f"the analyst {analyst!r} has none",
-            known=", ".join(repr(name) for name in self.caps),
-        )
-        raise LedgerError(message)
+        if self.caps and analyst not in self.caps:
+            message = Message(
+                "this ledger has caps for its analysts, and {asked}; {analyst} must be one of {known}",
+                asked="no analyst was named" if analyst is None else f"the analyst {analyst!r} has none",
+                known=", ".join(repr(name) for name in self.caps),
+            )
+            raise LedgerError(message)
 
     def require_same(self, request: ChargeRequest) -> None:
         """Raise for a release that cannot be added to the others of this ledger."""
@@ -642,14 +628,11 @@ class BudgetWithCaps:
         if analyst is None:
             return self.common, state.common
         if not self.caps:
-            raise ArgumentError(
-                "analyst",
-                analyst,
-                Message(
-                    "has no cap, since the ledger has none, and only with caps is it added up what each analyst has "
-                    "spent; leave {analyst} out, or add up the charges of `entries()`"
-                ),
+            expected = Message(
+                "has no cap, since the ledger has none, and only with caps is it added up what each analyst has "
+                "spent; leave {analyst} out, or add up the charges of `entries()`"
             )
+            raise ArgumentError("analyst", analyst, expected)
         if analyst not in self.caps:
             raise ArgumentError("analyst", analyst, f"must be one of {sorted(self.caps)}")
         return self.caps[analyst], state.analysts[analyst]

@@ -218,10 +218,7 @@ def require_head(terms: LedgerTerms, head: Head, last: Record | None) -> None:
 
 
 def require_chain(terms: LedgerTerms, head: Head, records: Iterable[Record], kept: str | None = None) -> None:
-    """Raise for the first thing that is not as it was written.
-
-    `kept` is the hash of an earlier or the present head, kept elsewhere; it must be among the hashes of the chain.
-    """
+    """Raise for the first thing that is not as it was written; a hash that was `kept` must be one of the chain."""
     if terms.format != FORMAT:
         raise TamperingError(f"the ledger has records of format {terms.format!r}, which this ggdp does not know")
     genesis = previous = terms.genesis

@@ -343,11 +343,7 @@ class Store:
             raise explain(self.name, failed, "commit") from None
 
     def require_sound(self) -> None:
-        """Raise for what no ledger has, such as a trigger.
-
-        The chain of records covers what is stored. Triggers, rules and the like decide what is stored later, or whether
-        it lasts.
-        """
+        """Raise for what no ledger has, such as a trigger: it decides what is stored later, or whether that lasts."""
         with self.reading() as rows:
             if self.path is None:
                 names = [terms.name, records.name, versions.name]

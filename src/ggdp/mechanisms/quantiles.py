@@ -482,7 +482,8 @@ class QuantilePlan:
     @property
     def levels(self) -> int:
         """How many epsilons the values are split into: levels by halves, or quantiles that are drawn separately."""
-        return len(self._roots) * _height(len(self.fractions) // len(self._roots))
+        # n quantiles by halves take ceil(log2(n + 1)) levels.
+        return len(self._roots) * (len(self.fractions) // len(self._roots)).bit_length()
 
     def rank_errors(self, count: int) -> tuple[float, ...]:
         """Return the plus-minus of each quantile in ranks, at 95%, for a cell of so many rows.
@@ -590,7 +591,7 @@ class QuantilePlan:
         middle = (first + last - 1) // 2
         share = (parts[middle] - parts[first - 1]) / (parts[last] - parts[first - 1])
         above, below = share.as_integer_ratio()
-        cost = epsilon / _height(last - first)
+        cost = epsilon / (last - first).bit_length()
         divisor = self._divisor(above, below, whole=last - first == len(self.fractions))
         left = self._node(first, middle, parts, epsilon - cost)
         right = self._node(middle + 1, last, parts, epsilon - cost)
@@ -614,7 +615,7 @@ class QuantilePlan:
     def _errors(self, roots: list[Node], rows: int) -> list[float]:
         """Return by how many ranks each quantile misses at most, but for 5%, in a cell of so many rows."""
         errors = [0.0] * len(self.fractions)
-        chance = (1.0 - 0.95) / _height(len(errors) // len(roots))
+        chance = (1.0 - 0.95) / (len(errors) // len(roots)).bit_length()
 
         def fill(node: Node | None, before: float, after: float) -> None:
             if node is None:
@@ -631,8 +632,3 @@ class QuantilePlan:
         for node in roots:
             fill(node, 0.0, 0.0)
         return errors
-
-
-def _height(quantiles: int) -> int:
-    """Return ceil(log2(quantiles + 1)): how many levels so many quantiles take."""
-    return quantiles.bit_length()

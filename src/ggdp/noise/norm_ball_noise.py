@@ -227,11 +227,7 @@ class NormBallNoise:
         return self.scale * float(brentq(lambda t: self._outside(t) - rest, 0.0, 1.001 * most, rtol=1e-12))
 
     def simultaneous_half_width(self, level: float) -> float:
-        """Return a half-width h with |x_k| <= h sizes[k] for all coordinates, with at least this probability.
-
-        It is exact for order infinity. For others it is the smaller of two bounds: that of the norm, and that of a
-        coordinate at the level 1 - (1 - level) / dimension.
-        """
+        """Return an h with |x_k| <= h sizes[k] for all k, with at least this probability; exact for order infinity."""
         from scipy.special import gammainccinv
 
         rest = (1.0 - _validate.probability(level=level)) * (1.0 - _MARGIN)

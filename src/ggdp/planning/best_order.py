@@ -645,10 +645,7 @@ def _plan_for_goal(
 
 
 def estimated_best(goal: Guarantee, sensitivity: Sensitivity) -> Trial | None:
-    """Return about the noise on the reals with the least root mean square error, of which nothing is proved.
-
-    None where there are no orders to choose from but 1 and 2.
-    """
+    """Return about the noise on the reals with the least rmse, without a proof; None without orders to choose from."""
     general = Question(goal=goal, sensitivity=sensitivity, order=GENERAL_ORDER, support="real")
     try:
         usual = [calibrate(goal, sensitivity, order=order) for order in USUAL]
@@ -660,10 +657,7 @@ def estimated_best(goal: Guarantee, sensitivity: Sensitivity) -> Trial | None:
 
 
 def _with_minkowski(found: Plan, goal: Guarantee, sensitivity: Sensitivity, support: Support) -> Plan:
-    """Return a plan of pure DP next to noise of a norm (`ggdp.MinkowskiMechanism`).
-
-    Its values may have different errors: the root mean square is over all of them, a quantile is the largest.
-    """
+    """Return a plan of pure DP next to noise of a norm: by the rmse of all its values, or the largest quantile."""
     measure = found.measure
     if goal.delta > 0.0 or sensitivity.moving == 1:
         return found

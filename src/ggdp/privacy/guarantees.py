@@ -237,15 +237,7 @@ def as_goal(
     argument: str = "goal",
     instead: str = "",
 ) -> Guarantee:
-    """Return a goal that is given as itself, as the epsilon of pure DP, or by `epsilon` and perhaps `delta`.
-
-    Examples
-    --------
-    >>> as_goal(1.0)
-    PureDP(epsilon=1.0, neighbours=None)
-    >>> as_goal(None, epsilon=1.0, delta=1e-6)
-    ApproxDP(epsilon=1.0, delta=1e-06, neighbours=None)
-    """
+    """Return a goal that is given as itself, as the epsilon of pure DP, or by `epsilon` and perhaps `delta`."""
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         if value is not None and goal is not None:
             raise ArgumentError(name, value, f"is part of `{argument}`, which is given too; give one of them")

@@ -51,10 +51,7 @@ def norm_order(**named: object) -> float:
 
 
 def norm_of(sizes: Iterable[tuple[float, int]], p: float) -> float:
-    """Return an upper bound of the l_p norm of a vector given as (size, how often): exact where a float can be.
-
-    Rounding: up, in balls.
-    """
+    """Return the l_p norm of a vector given as (size, how often), rounded up: exact where a float can be."""
     runs = list(sizes)
     largest = max(size for size, _ in runs)
     if p == math.inf or (len(runs) == 1 and runs[0][1] == 1):

@@ -158,11 +158,7 @@ def sum_law(parts: tuple[Part, ...]) -> SumLaw | None:
 
 
 def sum_half_width(parts: tuple[Part, ...], level: float) -> int:
-    """Return an h with P(|S| <= h) >= level for a sum S of independent noise.
-
-    It is the least one, up to the rounding of floats, which is upwards; of few cells above a scale of 2000 it is 0.1 %
-    more.
-    """
+    """Return an h with P(|S| <= h) >= level for a sum S of independent noise: about the least, rounded up."""
     law = sum_law(parts) if 1.0 - checked_level(level) >= _LEAST_MISS else None
     if any(isinstance(part[0], VectorErrorLaw) for part in parts):
         if len(parts) > 1:

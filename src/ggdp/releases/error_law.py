@@ -305,10 +305,7 @@ def _indices(pair: object) -> tuple[int, int]:
 
 
 def places(name: str, shape: tuple[int, ...], coordinates: list[Coordinate]) -> Iterator[tuple[Any, Coordinate]]:
-    """Yield where in an array of this shape the values with the same bounds are, and these.
-
-    One coordinate stands for all values; several follow the last axis.
-    """
+    """Yield where in an array of this shape values with the same bounds are, by the last axis if several; and these."""
     if len(coordinates) == 1:
         yield ..., coordinates[0]
         return
@@ -767,11 +764,6 @@ class VectorErrorLaw:
 class JointLaw:
     """The laws of runs of values, one after another, each around its true values: what is asked of all is the largest.
 
-    Parameters
-    ----------
-    runs : tuple of (int, ErrorLaw or VectorErrorLaw)
-        How many values, and their law; all on the integers, or all on one grid, and without bounds.
-
     Examples
     --------
     >>> law = JointLaw(((1, ErrorLaw(order=1, scale=4.0)), (2, ErrorLaw(order=2, scale=3.0))))
@@ -781,9 +773,8 @@ class JointLaw:
     12.0
     """
 
+    # How many values, and their law; all on the integers, or all on one grid, and without bounds.
     runs: tuple[tuple[int, ErrorLaw | VectorErrorLaw], ...]
-
-    # Nothing is kept in bounds.
     bounding: ClassVar[None] = None
     bounds: ClassVar[None] = None
 
@@ -830,22 +821,19 @@ class JointLaw:
 
     def bias(self, true: ArrayLike | None = None) -> float | Floats:
         """Return the mean error at hypothetical true values, or the largest."""
-        found: float | Floats = self._ask("bias", true)
-        return found
+        return self._ask("bias", true)
 
     def standard_error(self, true: ArrayLike | None = None) -> float | Floats:
         """Return the standard deviation at hypothetical true values, or the largest."""
-        found: float | Floats = self._ask("standard_error", true)
-        return found
+        return self._ask("standard_error", true)
 
     def root_mean_square_error(self, true: ArrayLike | None = None) -> float | Floats:
         """Return the root mean square error at hypothetical true values, or the largest."""
-        found: float | Floats = self._ask("root_mean_square_error", true)
-        return found
+        return self._ask("root_mean_square_error", true)
 
-    def _ask(self, measure: str, true: ArrayLike | None) -> Any:  # noqa: ANN401 - a float or an array
+    def _ask(self, measure: str, true: ArrayLike | None) -> float | Floats:
         if true is None:
-            return max(getattr(law, measure)() for law in dict.fromkeys(law for _, law in self.runs))
+            return float(max(getattr(law, measure)() for law in dict.fromkeys(law for _, law in self.runs)))
         parts = zip(self.runs, self._split(true), strict=True)
         return np.concatenate([getattr(law, measure)(part) for (_, law), part in parts])
 

@@ -145,7 +145,10 @@ class NoiseRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, ready for JSON."""
-        law = self.law
+        law, parts = self.law, []
+        for tables, part in self.parts:
+            numbers = [table + 1 for table in tables]
+            parts.append({"tables": numbers, "sensitivity": part.sensitivity, **part.to_dict()})
         return {
             "kind": "noise",
             "name": self.name,
@@ -164,13 +167,8 @@ class NoiseRecord:
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
             # The certificate, which has it too, is not in a ledger.
             **({} if (norm := getattr(law, "norm", None)) is None else {"norm": norm.to_dict()}),
-            **({"parts": parts} if (parts := [self._part(*part) for part in self.parts]) else {}),
+            **({"parts": parts} if parts else {}),
         }
-
-    @staticmethod
-    def _part(tables: tuple[int, ...], record: NoiseRecord) -> dict[str, Any]:
-        numbers = [table + 1 for table in tables]
-        return {"tables": numbers, "sensitivity": record.sensitivity, **record.to_dict()}
 
     def __str__(self) -> str:
         if self.parts:
