@@ -2,7 +2,8 @@
 
 ``make bench`` runs this; it needs nothing but Python and the package index. ``python3 benchmarks/run.py sampling`` runs
 one part. Each result is printed and written to ``benchmarks/results``. ``python3 benchmarks/run.py tables --quick``
-tries that part on small tables, and only prints what it finds; so does ``means --quick``, with few repeats.
+tries that part on small tables, and only prints what it finds; so do ``means --quick`` and
+``joint --quick``, with few repeats.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 import calibration_report
 import composition_report
 import composition_rounds
+import joint_report
 import latency
 import ledger_report
 import means_report
@@ -134,6 +136,27 @@ def means(sizes: means_rounds.Sizes) -> str:
         return means_report.report(means_rounds.document(workers, folder, data, sizes))
 
 
+def joint(sizes: joint_report.Sizes) -> str:
+    threads = tables_rounds.CORES
+    with ExitStack() as stack:
+        folder = stack.enter_context(scratch())
+        data = printed(means_data_python(), "joint_data.py", {"folder": folder})
+        stack.enter_context(tables_rounds.two_cores())
+        pythons = {
+            joint_report.OURS: ggdp_python(),
+            "OpenDP": table_peers_python(),
+            "PipelineDP": means_peers_python(),
+            joint_report.TUMULT: tumult_python(),
+        }
+        workers = {
+            name: stack.enter_context(Worker(python, SCRIPTS / "joint.py", threads=threads))
+            for name, python in pythons.items()
+        }
+        if workers[joint_report.TUMULT].ask("lacking"):
+            del workers[joint_report.TUMULT]
+        return joint_report.report(joint_report.document(workers, data, sizes))
+
+
 def from_raw_files() -> str:
     with scratch() as folder:
         data = printed(real_tables_python(), "real_tables_data.py", {"folder": folder})
@@ -148,6 +171,8 @@ def part(name: str) -> str:
         return tables(tables_rounds.Sizes())
     if name == "means":
         return means(means_rounds.Sizes())
+    if name == "joint":
+        return joint(joint_report.Sizes())
     if name == "real_tables":
         return from_raw_files()
     if name == "latency":
@@ -168,6 +193,7 @@ PARTS = (
     "calibration",
     "composition",
     "explorer",
+    "joint",
     "latency",
     "ledger",
     "means",
@@ -185,6 +211,9 @@ def main() -> None:
         return
     if sys.argv[1:] == ["means", "--quick"]:
         print(means(means_rounds.QUICK))
+        return
+    if sys.argv[1:] == ["joint", "--quick"]:
+        print(joint(joint_report.QUICK))
         return
     asked = sys.argv[1:] or PARTS
     unknown = [name for name in asked if name not in PARTS]
