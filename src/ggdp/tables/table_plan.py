@@ -39,14 +39,15 @@ from ggdp.signatures import signing_key
 from ggdp.tables import output_files, thresholds
 from ggdp.tables.noisy_counts import release_counts, require_size
 from ggdp.tables.request import AUTO, PlanArguments, ReleaseArguments, TableRequest, TextOptions
-from ggdp.tables.statistics.margins import SIZES, count_half_width, describe_split, half_width_rows, half_widths
-from ggdp.tables.statistics.statistics_plan import (
-    StatisticsPlan,
-    in_blocks,
-    plan_statistics,
-    statistics_mechanism,
+from ggdp.tables.statistics.margins import (
+    SIZES,
+    count_half_width,
+    describe_split,
+    half_width_rows,
+    half_widths,
     statistics_parts,
 )
+from ggdp.tables.statistics.statistics_plan import StatisticsPlan, in_blocks, plan_statistics, statistics_mechanism
 from ggdp.tables.table_manifest import coverage, listed, protected_unit, table_properties, wording_of
 from ggdp.tables.table_noise import (
     LAPLACE,

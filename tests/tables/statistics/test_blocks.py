@@ -1,11 +1,13 @@
 """Statistics of several columns from blocks of sums whose noise has one total: who has them, their proof and errors."""
 
 import math
+import random
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.cases import examples
 
 import ggdp
 from ggdp.noise import SeededSource
@@ -13,8 +15,16 @@ from ggdp.releases.error_law import VectorErrorLaw
 from ggdp.sources.measures import CellSums
 from ggdp.tables.manifest_checks import contradiction
 from ggdp.tables.request import TableRequest
-from ggdp.tables.statistics.statistics_plan import STEPS_OF_A_UNIT, block_change, in_blocks, plan_statistics
+from ggdp.tables.statistics.margins import COUNT_RATIO, half_widths, linear_margins
+from ggdp.tables.statistics.statistics_plan import (
+    STEPS_OF_A_UNIT,
+    block_change,
+    in_blocks,
+    plan_statistics,
+    statistics_mechanism,
+)
 from ggdp.tables.statistics.sum_groups import SumGroup
+from ggdp.tables.table_noise import NoisePart, TableNoise
 from ggdp.tables.table_plan import plan_request
 
 pytestmark = pytest.mark.filterwarnings("ignore::ggdp.errors.PrivacyWarning")
@@ -63,12 +73,70 @@ def test_several_means_have_far_less_squared_error(columns, complete, most):
         {"false_cells": 1.0},
         # Gaussian noise of many columns is less than pure noise.
         {"columns": 5, "goal": ggdp.ApproxDP(0.01, 0.1)},
+        # The margin of the count would be 29% larger.
+        {"columns": 5, "goal": ggdp.ApproxDP(1.0, 1e-3)},
+        # Too few steps for intervals from the law on the reals.
+        {"statistic": ggdp.Variance, "goal": ggdp.PureDP(200.0)},
+        {"goal": ggdp.PureDP(1e6)},
     ],
 )
 def test_other_statistics_keep_independent_noise(given):
     plan = plan_request(asked(**given))
     assert not plan.statistics.blocks
     assert not any(isinstance(part.mechanism.law, VectorErrorLaw) for part in plan.parts)
+
+
+def random_request(rng):
+    """A request for means, sums and variances of a few columns, in a table or two."""
+    kinds = (ggdp.Mean, ggdp.Mean, ggdp.Sum, ggdp.Variance)
+    ranges = ((0, 100), (-10, 10), (1000, 1010), (-5, 0))
+    names = NAMES[: rng.randint(2, 5)]
+    columns = {name: {"range": rng.choice(ranges), "complete": rng.random() < 0.3} for name in names}
+
+    def some():
+        return [rng.choice(kinds)(name) for name in rng.sample(names, rng.randint(1, len(names)))]
+
+    by, statistics = rng.choice([(["g"], some()), (["g"], some()), ([["g"], ["h"]], [some(), some()])])
+    epsilon = 10.0 ** rng.uniform(-2, 1)
+    goal = rng.choice([ggdp.PureDP(epsilon), ggdp.ApproxDP(min(epsilon, 5.0), 10.0 ** -rng.randint(2, 8))])
+    domain = {"g": ["a", "b"], "h": ["a", "b", "c"]} | columns
+    return TableRequest(by=by, domain=domain, goal=goal, unit="row", statistics=statistics)
+
+
+def independent_parts(request, goal, split):
+    return TableNoise((NoisePart(tuple(range(len(request.by))), statistics_mechanism(goal, split.sensitivity, None)),))
+
+
+def test_no_margin_is_planned_larger_than_with_independent_noise():
+    rng, shared = random.Random(28), 0
+    for _ in range(examples(24, 250)):
+        request = random_request(rng)
+        plan, other = plan_request(request), plan_request(request, None, independent_parts)
+        if not plan.statistics.blocks:
+            continue
+        shared += 1
+        for table in range(len(request.by)):
+            (count, *sums), (allowed, *others) = (linear_margins(one, table).values() for one in (plan, other))
+            assert count <= COUNT_RATIO * allowed
+            assert all(one <= two * (1 + 1e-9) for one, two in zip(sums, others, strict=True))
+        found, most = half_widths(plan), half_widths(other)
+        for name, halves in found.items():
+            assert all(one <= two * (1 + 1e-3) for one, two in zip(halves, most[name], strict=True)), (name, request)
+    assert shared >= 8
+
+
+def test_tables_of_unlike_columns_share_epsilon_by_their_largest_ratio():
+    domain = {"g": ["a", "b"], "h": ["a", "b", "c"]} | {name: {"range": (0, 1)} for name in "xyz"}
+    statistics = [[ggdp.Mean("x")], [ggdp.Mean(name) for name in "xyz"]]
+    request = TableRequest(by=[["g"], ["h"]], domain=domain, goal=PURE, unit="row", statistics=statistics)
+    plan, other = plan_request(request), plan_request(request, None, independent_parts)
+    assert plan.statistics.blocks
+    margins = [[linear_margins(one, table)["count"] for table in (0, 1)] for one in (plan, other)]
+    first, second = (one / two for one, two in zip(*margins, strict=True))
+    # That of the first table is limited by its mean, that of the second by its count.
+    (_, error), (_, independent) = plan.compared
+    assert error / independent == pytest.approx(first, rel=1e-4)
+    assert second == pytest.approx(COUNT_RATIO * first, rel=1e-4)
 
 
 @pytest.mark.parametrize("statistic", [ggdp.Mean, ggdp.Variance, ggdp.Sum])

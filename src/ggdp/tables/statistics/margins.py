@@ -1,4 +1,4 @@
-"""What a plan says about its statistics: half-widths, groups of sums, and costs.
+"""What a plan says about its statistics: half-widths, groups of sums, and costs; and the noise with smaller errors.
 
 The half-width of a statistic is half the length of its interval in a cell of n units, all with a value, whose noise
 happens to be 0; the largest over the means (and variances) that the cell may have. Those of counts and sums do not
@@ -9,20 +9,35 @@ variance likewise.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ggdp._rounding import rounded_up_text
+from ggdp._rounding import rounded_up, rounded_up_text
+from ggdp.mechanisms.minkowski_mechanism import MinkowskiMechanism
+from ggdp.privacy import Guarantee, PureDP
 from ggdp.tables.statistics.estimates import TRIPLE, ColumnSums, checked_range, count_weights
 from ggdp.tables.statistics.released_statistics import counting, estimate_of, noise_of, sums_of_groups
-from ggdp.tables.statistics.statistic import STATISTICS, Quantile, Sum
-from ggdp.tables.statistics.statistics_plan import StatisticsPlan, measure_of
+from ggdp.tables.statistics.statistic import STATISTICS, MomentStatistic, Quantile, Sum
+from ggdp.tables.statistics.statistics_plan import (
+    GRID,
+    StatisticsPlan,
+    block_change,
+    in_blocks,
+    measure_of,
+    statistics_mechanism,
+)
 from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT
+from ggdp.tables.statistics.weighted_noise import LEAST_MISS, Block
+from ggdp.tables.table_noise import WORTH, NoisePart, TableNoise
 
 if TYPE_CHECKING:
+    from ggdp.domain.value_range import ValueRange
+    from ggdp.tables.request import TableRequest
     from ggdp.tables.statistics.weighted_noise import SumNoise
     from ggdp.tables.table_plan import TablePlan
 
@@ -30,16 +45,77 @@ if TYPE_CHECKING:
 SIZES = (10, 100, 1_000, 10_000)
 # Enough means, and variances for each, to find the largest half-width up to a few per cent.
 _MEANS, _VARIANCES = 11, 5
+# What noise that columns share may make of the margin of a count, where that of all statistics is smaller.
+COUNT_RATIO = 1.1
+
+
+def statistics_parts(request: TableRequest, goal: Guarantee, split: StatisticsPlan | None) -> TableNoise:
+    """Return noise that is independent in every sum, or of blocks if no table has a larger error with it.
+
+    The errors are those of independent noise times a ratio, which is in proportion to 1/epsilon: the larger of that of
+    margins of sums and counts, and that of the standard deviations of half the difference of the outer sums of a block,
+    which is the error of a mean at the middle of its range, times the number of units. Epsilon is split between tables
+    in proportion to their ratios, so that all have the same. A count may have `COUNT_RATIO` of its error.
+    """
+    assert split is not None
+    independent, blocks = statistics_mechanism(goal, split.sensitivity, None), in_blocks(request, split)
+    assert blocks is not None
+    kept = TableNoise((NoisePart(tuple(range(len(blocks.tables))), independent),))
+    changes, every = [block_change(request, blocks, table) for table in range(len(blocks.tables))], PureDP(goal.epsilon)
+    alone = [MinkowskiMechanism(every, change, grid=GRID) for change in changes]
+    frees = [[group.sums - 1 for group in groups] for groups in blocks.tables]
+    if any(sum(free) > LEAST_MISS * noise.law.law.scale for free, noise in zip(frees, alone, strict=True)):
+        return kept
+    before, after = (
+        cast("TablePlan", SimpleNamespace(request=request, statistics=groups, mechanism_of=noise))
+        for groups, noise in ((split, lambda _: independent), (blocks, alone.__getitem__))
+    )
+    half, halves, ratios = independent.std * math.sqrt(0.5), [], []
+    for table, (free, noise) in enumerate(zip(frees, alone, strict=True)):
+        found = [
+            Block(n, (*free[:k], *free[k + 1 :])).deviations(np.array([[-0.5, *[0.0] * (n - 1), 0.5]]))
+            for k, n in enumerate(free)
+            if n
+        ]
+        halves.append(float(np.max(found, initial=0.0) or 1.0) * noise.scale)
+        (count, *sums), (allowed, *others) = (linear_margins(plan, table).values() for plan in (after, before))
+        errors = zip((halves[-1], count, *sums), (half, COUNT_RATIO * allowed, *others), strict=True)
+        ratios.append(max(one / other for one, other in errors))
+    total, parts = sum(map(Fraction, ratios)), []
+    if WORTH * total > 1:
+        return kept
+    for table, (change, ratio) in enumerate(zip(changes, ratios, strict=True)):
+        share = PureDP(-rounded_up(-Fraction(goal.epsilon) * Fraction(ratio) / total, of="epsilon"))
+        parts.append(NoisePart((table,), MinkowskiMechanism(share, change, grid=GRID)))
+    worst = max(one * float(total) / ratio for one, ratio in zip(halves, ratios, strict=True))
+    compared = ((alone[0].record.name, worst), (f"independent {independent.record.name}", half))
+    return TableNoise(tuple(parts), compared)
+
+
+def linear_margins(plan: TablePlan, table: int) -> dict[str, float]:
+    """Return the margin of the count of a table, then of its sums, by name: the size of a cell does not change them."""
+    assert plan.statistics is not None
+    nothing = np.zeros((plan.statistics.sums[table], 1))
+    weights = np.concatenate(count_weights(counting(sums_of_groups(plan, table, nothing))))
+    found = {"count": float(noise_of(plan, table).half_widths(weights))}
+    for statistic in plan.request.table_statistics[table]:
+        if isinstance(statistic, Sum):
+            for name, values in _names_and_ranges(plan, statistic):
+                found[name] = float(estimate_of(plan, table, statistic, nothing, values).upper[0])
+    return found
+
+
+def _names_and_ranges(plan: TablePlan, statistic: Sum | MomentStatistic) -> Iterator[tuple[str, ValueRange]]:
+    """Yield the name of a statistic and its range; of ranges by level one for each, with the level."""
+    values = measure_of(plan.request, statistic).values
+    levels = getattr(values, "levels", None)
+    for level, one in enumerate(values.ranges):
+        yield statistic.names[0] if levels is None else f"{statistic.names[0]}, {levels[level]}", one
 
 
 def count_half_width(plan: TablePlan) -> int:
     """Return the half-width of the 95 % interval of a count; the largest of all tables."""
-    assert plan.statistics is not None
-    found = []
-    for table, sums in enumerate(plan.statistics.sums):
-        columns = counting(sums_of_groups(plan, table, np.zeros((sums, 1))))
-        found.append(math.ceil(noise_of(plan, table).half_widths(np.concatenate(count_weights(columns)))))
-    return max(found)
+    return max(math.ceil(linear_margins(plan, table)["count"]) for table in range(len(plan.request.by)))
 
 
 def half_widths(plan: TablePlan) -> dict[str, list[float]]:
@@ -55,17 +131,15 @@ def half_widths(plan: TablePlan) -> dict[str, list[float]]:
         found[name] = list(map(max, found.get(name, widths), widths))
 
     for table, statistics in enumerate(plan.request.table_statistics):
-        groups = {group.measure: (place, group) for place, group in enumerate(plan.statistics.tables[table])}
+        groups, linear = plan.statistics.tables[table], linear_margins(plan, table)
         for statistic in statistics:
             if isinstance(statistic, Quantile):
                 continue
             measure = measure_of(plan.request, statistic)
-            (place, group), levels = groups[measure], getattr(measure.values, "levels", None)
-            for level, values in enumerate(measure.values.ranges):
-                name = statistic.names[0] if levels is None else f"{statistic.names[0]}, {levels[level]}"
+            place, group = next((place, group) for place, group in enumerate(groups) if group.measure == measure)
+            for name, values in _names_and_ranges(plan, statistic):
                 if isinstance(statistic, Sum):
-                    nothing = np.zeros((plan.statistics.sums[table], 1))
-                    add(name, [float(estimate_of(plan, table, statistic, nothing, values).upper[0])] * len(SIZES))
+                    add(name, [linear[name]] * len(SIZES))
                 else:
                     kind, noise = (group.size, group.sums + group.complete), noise_of(plan, table, place)
                     halves = ratio_margins(statistic.kind, kind, (0.0, 1.0), noise)

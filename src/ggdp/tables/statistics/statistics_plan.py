@@ -39,22 +39,19 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from attrs import evolve, frozen
 
 from ggdp._rounding import rounded_up
 from ggdp.calibration.grid_calibration import in_unit
 from ggdp.mechanisms import Mechanism
-from ggdp.mechanisms.minkowski_mechanism import MinkowskiMechanism
 from ggdp.mechanisms.quantiles import QuantilePlan
-from ggdp.privacy import Guarantee, PureDP, Sensitivity
+from ggdp.privacy import Guarantee, Sensitivity
 from ggdp.privacy.grid import Grid
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
 from ggdp.sources.measures import Measure, SummedMeasure
 from ggdp.tables.statistics.statistic import Quantile, Statistic, Sum
 from ggdp.tables.statistics.sum_groups import STEPS_OF_A_UNIT, SumGroup
-from ggdp.tables.statistics.weighted_noise import Block
-from ggdp.tables.table_noise import WORTH, NoisePart, TableNoise, table_noise
+from ggdp.tables.table_noise import table_noise
 
 if TYPE_CHECKING:
     from ggdp.domain.value_range import ValueRange
@@ -255,37 +252,6 @@ def block_change(request: TableRequest, blocks: StatisticsPlan, table: int) -> S
     groups = blocks.tables[table]
     most = Fraction(request.most_cells[table] * max(group.most_moved for group in groups), STEPS_OF_A_UNIT)
     return Sensitivity.groups([group.sums for group in groups], d=float(most), complete=[True] * len(groups))
-
-
-def statistics_parts(request: TableRequest, goal: Guarantee, split: StatisticsPlan | None) -> TableNoise:
-    """Return noise that is independent in every sum, or of blocks where means have less error; epsilon by errors.
-
-    The error is the standard deviation of half the difference of the outer sums of a block, in units. That of a mean at
-    the middle of its range is the same over the number of units.
-    """
-    assert split is not None
-    independent, blocks = statistics_mechanism(goal, split.sensitivity, None), in_blocks(request, split)
-    assert blocks is not None
-    changes, errors = [block_change(request, blocks, table) for table in range(len(blocks.tables))], []
-    for groups, change in zip(blocks.tables, changes, strict=True):
-        free = [group.sums - 1 for group in groups]
-        halves = [
-            Block(n, (*free[:k], *free[k + 1 :])).deviations(np.array([[-0.5, *[0.0] * (n - 1), 0.5]]))
-            for k, n in enumerate(free)
-            if n
-        ]
-        errors.append(float(np.max(halves, initial=0.0) or 1.0) * change.largest)
-    worst, total, parts = sum(errors) / goal.epsilon, sum(map(Fraction, errors)), []
-    if WORTH * worst > independent.std * math.sqrt(0.5):
-        return TableNoise((NoisePart(tuple(range(len(changes))), independent),))
-    for table, (change, error) in enumerate(zip(changes, errors, strict=True)):
-        share = PureDP(-rounded_up(-Fraction(goal.epsilon) * Fraction(error) / total, of="epsilon"))
-        parts.append(NoisePart((table,), MinkowskiMechanism(share, change, grid=GRID)))
-    compared = (
-        (parts[0].mechanism.record.name, worst),
-        (f"independent {independent.record.name}", independent.std * math.sqrt(0.5)),
-    )
-    return TableNoise(tuple(parts), compared)
 
 
 def statistics_mechanism(goal: Guarantee, sensitivity: Sensitivity, order: float | None) -> Mechanism:

@@ -84,6 +84,9 @@ LARGEST_ORDER = 100.0
 # What the inversion is accurate for; the least leaves quantiles away from 0, the most is that of means for variances.
 _LEAST_LEVEL, _MOST_LEVEL = 0.5, 0.99999
 
+# The most that noise on the integers may differ from that of blocks on the reals: D/b in the claim of steps.
+LEAST_MISS = 1e-3
+
 # Entries of a table along a line, and along each side of one for three weights.
 _LINE, _FINE = 256, 513
 # Nodes of an interpolation: at high orders, where the law has almost an edge, more are needed.
@@ -141,7 +144,7 @@ class WeightedNoise:
 class BlockNoise:
     """Minkowski noise (`ggdp.noise.MinkowskiNoise`) on the blocks of sums of a cell, which have one noisy total.
 
-    Weights are of the last sums of one block. The scale is in steps, at least several hundred.
+    Weights are of the last sums of one block. The scale is in steps, so large that D/b is at most `LEAST_MISS`.
     """
 
     scale: float = field(converter=checked_scale)
@@ -184,7 +187,7 @@ class BlockNoise:
         return self.free + sum(self.others) + 2
 
     def _level(self, level: float) -> float:
-        return _level(min(_level(level) + (self.free + sum(self.others)) / self.scale, 0.5 * (1.0 + level)))
+        return _level(_level(level) + (self.free + sum(self.others)) / self.scale)
 
 
 SumNoise: TypeAlias = WeightedNoise | BlockNoise
