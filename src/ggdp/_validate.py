@@ -85,6 +85,11 @@ def boolean(**named: object) -> bool:
     return value
 
 
+def booleans(**named: object) -> tuple[bool, ...]:
+    """Return the one argument, a sequence of True or False that is not empty, as a tuple."""
+    return tuple(boolean(**{name: one}) for name in named for one in non_empty(**named))
+
+
 def choice(*, among: tuple[str, ...], **named: object) -> str:
     """Return the one argument if it is one of the words `among`."""
     ((name, value),) = named.items()

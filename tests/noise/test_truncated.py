@@ -143,9 +143,9 @@ def test_the_worst_case_is_no_smaller_than_anywhere_on_a_fine_grid_and_not_large
     worst = largest_errors(order, scale, (5.0, 15.0), "truncated")
     places = np.concatenate([np.linspace(0.0, 10.0, 20_001), np.linspace(0.0, min(10.0 * scale, 10.0), 20_001)])
     moments = truncated_moments(order, scale, 5.0 + places, (5.0, 15.0))
-    for name in ("std", "mean_abs_error"):
-        seen = np.max(np.abs(getattr(moments, name)))
-        assert seen * (1.0 - 1e-9) <= getattr(worst, name) <= seen * (1.0 + 1e-6)
+    for found, values in zip(worst, (moments.std, moments.mean_abs_error), strict=True):
+        seen = np.max(values)
+        assert seen * (1.0 - 1e-9) <= found <= seen * (1.0 + 1e-6)
 
 
 @pytest.mark.parametrize(

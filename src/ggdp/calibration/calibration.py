@@ -176,8 +176,9 @@ class Calibration:
             noise = kind(order=law.order, scale=law.scale)
             return noise.std * step, noise.mean_abs * step
         known = law.bounding, law.support
-        worst = [largest_errors(law.order, law.scale, pair, *known) for pair in dict.fromkeys(bounds)]
-        return max(one.std for one in worst) * step, max(one.mean_abs_error for one in worst) * step
+        worst = (largest_errors(law.order, law.scale, pair, *known) for pair in dict.fromkeys(bounds))
+        std, mean_abs = map(max, zip(*worst, strict=True))
+        return std * step, mean_abs * step
 
     @property
     def caution(self) -> str | None:
@@ -398,9 +399,8 @@ class Calibration:
             )
             raise ArgumentError("support", self.support, expected)
         if self.law.norm is not None:
-            raise ArgumentError(
-                "norm", self.law.norm.kind, "is of noise for whole vectors: use ggdp.MinkowskiMechanism"
-            )
+            expected = "is of noise for whole vectors: use ggdp.MinkowskiMechanism"
+            raise ArgumentError("norm", self.law.norm.kind, expected)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, fit for JSON."""

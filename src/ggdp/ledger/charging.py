@@ -267,9 +267,8 @@ class PendingCharge:
         self._published = False
         if ledger is None:
             if analyst is not None:
-                raise ArgumentError(
-                    "analyst", analyst, Message("is for a release that is charged to a {ledger}; name one")
-                )
+                expected = Message("is for a release that is charged to a {ledger}; name one")
+                raise ArgumentError("analyst", analyst, expected)
             return
         if not is_private(rng):
             expected = Message("has no guarantee that a {ledger} could charge; leave out one of them")

@@ -54,14 +54,12 @@ if TYPE_CHECKING:
 
 
 _PAPER = "Liu, arXiv 1602.06028 v5"
-# The name of noise of a norm, and its source.
-MINKOWSKI = "Minkowski", f"{_PAPER}, Section 2 (Minkowski distance as utility); Hardt and Talwar, STOC 2010"
 
 
 def kind_of(calibration: Calibration) -> tuple[str, str]:
     """Return the name of a calibration's mechanism and its source."""
     if calibration.law.norm is not None:
-        return MINKOWSKI
+        return "Minkowski", f"{_PAPER}, Section 2 (Minkowski distance as utility); Hardt and Talwar, STOC 2010"
     if calibration.ideal is not None:
         # Noise on a grid has the name of what was asked for.
         return kind_of(calibration.ideal)

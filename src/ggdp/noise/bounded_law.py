@@ -64,7 +64,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from attrs import field, frozen
@@ -126,13 +126,6 @@ class ErrorMoments:
     def std(self) -> Floats:
         """Standard deviation of X."""
         return np.sqrt(self.variance)
-
-
-class LargestErrors(NamedTuple):
-    """The largest errors of a law on bounds, each over all locations inside them."""
-
-    std: float
-    mean_abs_error: float
 
 
 def zoom_in(
@@ -465,8 +458,8 @@ class BoundaryInflatedGeneralizedGaussian(BoundedLaw):
 
 def largest_errors(
     order: float, scale: float, bounds: tuple[float, float], bounding: str, support: str = "real"
-) -> LargestErrors:
-    """Return the largest of each error over the locations."""
+) -> tuple[float, float]:
+    """Return the largest standard deviation over all locations in the bounds, and the largest mean absolute error."""
     if support == "integer":
         integer = BoundedIntegerErrors(order, scale, int(bounds[1]) - int(bounds[0]), bounding)
 
@@ -474,10 +467,8 @@ def largest_errors(
             return integer.largest(lambda below: error(integer.moments(below)))
 
     else:
-        formula, width = (
-            _truncated_errors if bounding == "truncated" else _boundary_inflated_errors,
-            bounds[1] - bounds[0],
-        )
+        formula = _truncated_errors if bounding == "truncated" else _boundary_inflated_errors
+        width = bounds[1] - bounds[0]
         # The law at c0 + t mirrors the law at c1 - t, so half of the bounds is all. What happens near a bound happens
         # within a few scales of it, however wide the bounds are.
         near = np.minimum(np.linspace(0.0, 8.0 * scale, 65), width / 2.0)
@@ -489,7 +480,7 @@ def largest_errors(
 
             return zoom_in(at, start, lambda low, high: np.linspace(low, high, 65), zooms=4)
 
-    return LargestErrors(math.sqrt(largest(lambda at: at.variance)), largest(lambda at: at.mean_abs_error))
+    return math.sqrt(largest(lambda at: at.variance)), largest(lambda at: at.mean_abs_error)
 
 
 def weights(order: float, scale: float, k: Floats) -> Floats:

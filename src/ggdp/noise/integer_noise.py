@@ -92,8 +92,6 @@ from ggdp.privacy.grid import exact_numbers, refusal
 
 # From here on a second thread gains more than it costs.
 _MANY = 1 << 24
-# Beyond this many thresholds on a side a table takes longer to build than is worth it.
-_MOST_THRESHOLDS = 1 << 15
 # A draw of 2^63 is then 256 scales out, which has a probability below e^-256.
 WIDEST = 2.0**55
 _FARTHEST = 1 << 62
@@ -178,7 +176,8 @@ def draw_array(sampler: Sampler, size: int | tuple[int, ...], rng: Source | None
 def sampler_of(order: float, scale: float, start: int = 0) -> Table | Envelope:
     """Return what draws the law of all integers, or given that it is at least `start` >= 1."""
     _refuse_extremes(order, scale)
-    if thresholds_needed(order, scale, start=start) <= _MOST_THRESHOLDS:
+    # A table of more thresholds on a side takes longer to build than is worth it.
+    if thresholds_needed(order, scale, start=start) <= 1 << 15:
         return tail_law(order, scale, start) if start else symmetric_law(order, scale)
     return envelope(order, scale, start=start, two_sided=start == 0)
 

@@ -130,10 +130,6 @@ def _groups(groups: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(_validate.integer(groups=n, at_least=0, at_most=10_000) for n in _validate.non_empty(groups=groups))
 
 
-def _flags(complete: tuple[bool, ...]) -> tuple[bool, ...]:
-    return tuple(_validate.boolean(complete=one) for one in _validate.non_empty(complete=complete))
-
-
 @frozen(kw_only=True)
 class MinkowskiNoise:
     """Integer noise for groups of counts with P(x) proportional to exp(-||x|| / scale), drawn exactly.
@@ -169,7 +165,7 @@ class MinkowskiNoise:
     scale: float = field(converter=checked_scale)
     groups: tuple[int, ...] = field(converter=_groups)
     kind: str = checked(_validate.choice, default="added", among=KINDS)
-    complete: tuple[bool, ...] | None = checked(_flags, default=None)
+    complete: tuple[bool, ...] | None = checked(_validate.booleans, default=None)
 
     def __attrs_post_init__(self) -> None:
         complete = self.complete or (False,) * len(self.groups)

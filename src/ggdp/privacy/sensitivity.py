@@ -150,13 +150,8 @@ class Sensitivity:
         bounds = None if self.bounds is None else _validate.intervals(bounds=self.bounds)
         if bounds is not None and (kind != "box" or _widths(bounds) != sizes):
             raise ArgumentError("bounds", self.bounds, "must be those that the sizes are the widths of")
-        for name, value in (
-            ("sizes", sizes),
-            ("moving", moving),
-            ("joint", self._checked_joint(sizes)),
-            ("neighbours", validated_neighbours(self.neighbours)),
-            ("bounds", bounds),
-        ):
+        found = {"sizes": sizes, "moving": moving, "joint": self._checked_joint(sizes), "bounds": bounds}
+        for name, value in {**found, "neighbours": validated_neighbours(self.neighbours)}.items():
             object.__setattr__(self, name, value)
         self._check_groups()
 
@@ -170,15 +165,12 @@ class Sensitivity:
         cells = tuple(_validate.integer(cells=k, at_least=1) for k in _validate.non_empty(cells=self.group_cells))
         m, complete = _validate.integer(max_cells=self.max_cells, at_least=1), self.complete
         if complete is not None:
-            complete = tuple(_validate.boolean(complete=one) for one in _validate.non_empty(complete=complete))
+            complete = _validate.booleans(complete=complete)
             if len(complete) != len(cells):
                 raise ArgumentError("complete", complete, f"must be True or False for each of {len(cells)} groups")
             if any(one and k < m for k, one in zip(cells, complete, strict=True)):
-                raise ArgumentError(
-                    "max_cells",
-                    m,
-                    "one unit is in exactly this many cells of a complete group, which needs as many cells",
-                )
+                expected = "one unit is in exactly this many cells of a complete group, which needs as many cells"
+                raise ArgumentError("max_cells", m, expected)
         for name, value in (("group_cells", cells), ("complete", complete if complete and any(complete) else None)):
             object.__setattr__(self, name, value)
         moving = sum(changed for _, changed in _changed_cells(cells, complete, m, self.neighbours))
@@ -363,9 +355,7 @@ class Sensitivity:
         6.0
         """
         sizes = tuple(_validate.integer(cells=k, at_least=1) for k in _validate.non_empty(cells=cells))
-        which = None
-        if complete is not None:
-            which = tuple(_validate.boolean(complete=one) for one in _validate.non_empty(complete=complete))
+        which = None if complete is None else _validate.booleans(complete=complete)
         m, relation = _validate.integer(max_cells=max_cells, at_least=1), validated_neighbours(neighbours)
         moving = sum(changed for _, changed in _changed_cells(sizes, which, m, relation))
         return cls(

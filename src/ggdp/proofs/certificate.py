@@ -188,9 +188,8 @@ def verify(certificate: Certificate | dict[str, Any]) -> None:
     if certificate.tight is not None:
         if not bound.exact:
             # Its lower end is that of the bound, not of what is bounded.
-            raise _wrong(
-                "tight", certificate.tight, f"{bound.name!r} is an upper bound, which proves no scale too small"
-            )
+            why = f"{bound.name!r} is an upper bound, which proves no scale too small"
+            raise _wrong("tight", certificate.tight, why)
         missed = _enclosure(bound, law.with_scale(law.scale * certificate.tight), bits)
         if not missed.lower > certificate.target:
             raise CertificateError(

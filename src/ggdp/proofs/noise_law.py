@@ -56,7 +56,7 @@ class Norm:
         )
         complete = self.complete
         if complete is not None:
-            complete = tuple(_validate.boolean(complete=one) for one in _validate.non_empty(complete=complete))
+            complete = _validate.booleans(complete=complete)
             if kind not in ("added", "replaced") or len(complete) != len(groups):
                 raise ArgumentError("complete", complete, "is for each group of the kinds 'added' and 'replaced'")
             for n, is_complete in zip(groups, complete, strict=True):

@@ -413,12 +413,6 @@ def _exceeds(p: float, b: float, D: int, epsilon: float, k: int) -> bool | None:
     return None
 
 
-MORE_THAN_ASKED = (
-    "upper bound: at order 1 this is the scale of pure DP, which is more than the goal asks for; with several moving "
-    "coordinates no smaller scale is known to be sound, or none is smaller by more than 1e-4"
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplaceLoss(Bound):
     """The exact pure loss of noise of order 1.
@@ -444,8 +438,11 @@ class LaplaceLoss(Bound):
     def applicable(cls, case: WorstCase, notion: str, epsilon: float) -> Iterator[Applicable]:  # noqa: ARG003 - any epsilon
         """Return the loss of the l_1 norm, unless one coordinate has an exact delta."""
         if case.bounding is None and case.order == 1.0 and (notion == "pure" or not case.is_single):
-            note = case.note_on_norm(1.0) if notion == "pure" else MORE_THAN_ASKED
-            yield Applicable(cls(sensitivity=case.l1_norm), note)
+            more = (
+                "upper bound: at order 1 this is the scale of pure DP, which is more than the goal asks for; with "
+                "several moving coordinates no smaller scale is known to be sound, or none is smaller by more than 1e-4"
+            )
+            yield Applicable(cls(sensitivity=case.l1_norm), case.note_on_norm(1.0) if notion == "pure" else more)
 
     def at_precision(self, law: NoiseLaw, bits: int) -> Enclosure:
         """Enclose the loss with so many bits."""

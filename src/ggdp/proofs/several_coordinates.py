@@ -284,12 +284,6 @@ def _mass_beyond(parts: Sequence[tuple[GridLaw, int]], knot: int, s: arb) -> arb
     return (exponent - s * knot * step).exp()
 
 
-BY_ABSOLUTE_LOSSES = (
-    "upper bound: for probabilistic DP with several moving coordinates the worst direction is not known, so this is "
-    "the paper's bound, not the least scale"
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbsoluteSumDelta(ConvolvedDelta):
     """The paper's upper bound of the delta of probabilistic DP when several coordinates move.
@@ -324,7 +318,11 @@ class AbsoluteSumDelta(ConvolvedDelta):
         several = case.bounding is None and not case.is_single and query.is_per_coordinate
         if notion == "probabilistic" and several and case.order > 1.0:
             joint = None if query.joint is None else query.lp(case.order)
-            yield Applicable(cls(corner=query.corner, epsilon=epsilon, joint=joint), BY_ABSOLUTE_LOSSES)
+            note = (
+                "upper bound: for probabilistic DP with several moving coordinates the worst direction is not known, "
+                "so this is the paper's bound, not the least scale"
+            )
+            yield Applicable(cls(corner=query.corner, epsilon=epsilon, joint=joint), note)
 
     def _require_all(self) -> None:
         if not isinstance(self.layout, AbsoluteSumLayout):
