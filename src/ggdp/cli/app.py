@@ -28,14 +28,8 @@ from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, MissingEx
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-# Entry points of installed packages, each a `typer.Typer` that adds the command of its name.
-COMMANDS = "ggdp.commands"
 # What the package in reproduction/ adds; without it the command says so.
 REPRODUCE = "reproduce"
-
-
-# The exit code of a release that does not fit in what remains of its budget.
-OVER_BUDGET = 3
 
 
 class _Commands(TyperGroup):
@@ -66,7 +60,8 @@ def _installed_commands() -> dict[str, EntryPoint]:
     """Return the commands that installed packages add, from their metadata alone."""
     from importlib.metadata import entry_points
 
-    return {entry.name: entry for entry in entry_points(group=COMMANDS)}
+    # Each is a `typer.Typer` that adds the command of its name.
+    return {entry.name: entry for entry in entry_points(group="ggdp.commands")}
 
 
 def _missing() -> None:
@@ -74,9 +69,8 @@ def _missing() -> None:
 
     It is a package of its own and not installed; in a clone of ggdp, run: pip install . ./reproduction
     """
-    raise MissingExtraError(
-        "the reproduction of the paper is not installed; in a clone of ggdp, run: pip install . ./reproduction"
-    )
+    said = "the reproduction of the paper is not installed; in a clone of ggdp, run: pip install . ./reproduction"
+    raise MissingExtraError(said)
 
 
 app = typer.Typer(
@@ -171,7 +165,8 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     except GgdpError as failed:
         report(str(failed), failed)
-        return OVER_BUDGET if isinstance(failed, BudgetExceededError) else 1
+        # A release that does not fit in what remains of its budget has a code of its own.
+        return 3 if isinstance(failed, BudgetExceededError) else 1
     except (MemoryError, OverflowError) as failed:
         report("the numbers given are too large to compute with; use a larger unit or fewer cells", failed)
         return 1
@@ -201,8 +196,7 @@ def _flag(argument: str, typed: Sequence[str]) -> str:
         if word not in getattr(command, "commands", {}):
             break
         command = command.commands[word]
-    flags = {param.name: max(param.opts, key=len) for param in command.params}
-    flag = str(flags.get(argument, argument))
+    flag = str({param.name: max(param.opts, key=len) for param in command.params}.get(argument, argument))
     # A sensitivity may come from --max-cells or --box.
     return argument if argument == "sensitivity" and flag not in typed else flag
 

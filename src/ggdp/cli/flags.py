@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 _RANGE = re.compile(r"([+-]?[0-9]{1,19})\.\.([+-]?[0-9]{1,19})")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_PERIODS = re.compile(r"\s*([0-9]{4}-[0-9]{2}-[0-9]{2}):([0-9]{4}-[0-9]{2}-[0-9]{2}):(\w+)\s*")
 _MOST_LEVELS = 10_000_000
 
 # Everything that a flag sets, and every flag, by the name that errors have.
@@ -125,14 +124,8 @@ def typed_as(flag: Flag) -> Any:  # noqa: ANN401 - what typer makes a flag of
 _FILES = (
     "A file (CSV, JSON lines, Parquet, Arrow, Excel, Stata, SPSS or SAS) or a quoted pattern of several ('data/*.csv')"
 )
-Source = Annotated[
-    str,
-    typer.Argument(metavar="SOURCE", help=_FILES + "."),
-]
-SourceOrStudy = Annotated[
-    str,
-    typer.Argument(metavar="SOURCE", help=_FILES + ", or a study."),
-]
+Source = Annotated[str, typer.Argument(metavar="SOURCE", help=_FILES + ".")]
+SourceOrStudy = Annotated[str, typer.Argument(metavar="SOURCE", help=_FILES + ", or a study.")]
 SourceOfStudy = Annotated[
     str | None, typer.Option("--source", metavar="FILE", help="With a study: what to read in place of its source.")
 ]
@@ -304,8 +297,7 @@ def _split_values(flag: str, text: str, by: set[str]) -> tuple[str, str]:
         example = {"bins": "COL=0,18,65", "labels": "COL=LABEL1,LABEL2", "cell": "COL=LEVEL"}.get(flag, "COL=V1,V2")
         example = "COL=LABEL" if flag in ("other", "missing") else example
         raise ArgumentError(flag, text, f"must be a column, '=' and its values: {example}")
-    name = text[:cut] if text[:cut] in by else text[:cut].strip()
-    return name, text[cut + 1 :]
+    return (text[:cut] if text[:cut] in by else text[:cut].strip()), text[cut + 1 :]
 
 
 def cell_of(text: str, by: Sequence[str]) -> dict[str, str]:
@@ -343,7 +335,7 @@ def _edges(text: str, values: str) -> list[float | date] | dict[str, Any]:
             said = f"{item!r} is not a date; write 2024-01-31, or 2024-01-31T12:30 with a time"
             raise ArgumentError("bins", text, said) from None
 
-    if (period := _PERIODS.fullmatch(values)) is not None:
+    if (period := re.fullmatch(rf"\s*({_DATE.pattern}):({_DATE.pattern}):(\w+)\s*", values)) is not None:
         return {"from": time(period[1]), "to": time(period[2]), "every": period[3]}
     items = [item.strip() for item in values.split(",")]
     if not any(_DATE.match(item) for item in items):
@@ -462,14 +454,8 @@ def numbers_of(name: str, text: str, separator: str = ",") -> list[float]:
 
 
 # Where a field has several flags, or none: what an error about it is titled, and how a message names it.
-_TITLES = {
-    "data": "SOURCE",
-    "source": "SOURCE",
-    "statistics": "--mean, --sum, --variance, --quantile",
-    "weights": "--weight",
-    "fractions": "--quantile",
-    "goal": "--notion",
-}
+_TITLES = {**dict.fromkeys(("data", "source"), "SOURCE"), "statistics": "--mean, --sum, --variance, --quantile"}
+_TITLES |= {"weights": "--weight", "fractions": "--quantile", "goal": "--notion"}
 _MENTIONS = {
     "domain": "--domain, --levels or --bins",
     "domain_file": "--domain",

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ggdp.proofs.certificate import Certificate
 
 
-_STATES = {"same": "unchanged", "changed": "CHANGED", "absent": "not found next to the manifest, not checked"}
-
 Signer = Annotated[
     Path | None,
     typer.Option(metavar="PUB", help="Require signatures by a key of this file (OpenSSH .pub, allowed_signers, PEM)."),
@@ -51,9 +49,10 @@ def verify(
         if failed:
             raise typer.Exit(1)
         return
+    states = {"same": "unchanged", "changed": "CHANGED", "absent": "not found next to the manifest, not checked"}
     for one in found:
         lines = [f"{one['file']}: {one['kind'] or 'unknown'}", *one["proved"]]
-        lines += [f"{name}: {_STATES[state]}" for name, state in one["published"].items()]
+        lines += [f"{name}: {states[state]}" for name, state in one["published"].items()]
         if one["error"] is None or one["signature"] is not None:
             lines.append(f"signature: {one['signature'] or 'none'}")
         if one["error"] is not None:
@@ -96,9 +95,8 @@ def _verify_file(file: Path, signers: frozenset[bytes] | None) -> dict[str, Any]
             if release.digest != hashlib.sha256(content).hexdigest():
                 raise ArgumentError("FILE", str(file), "changed while it was read")
             found["proved"] = [str(release.part.guarantee)]
-            for certificate in release.certificates:
-                claim = _claim(certificate, release.manifest["mechanism"].get("step"))
-                found["proved"].append(f"certificate: {claim}")
+            step = release.manifest["mechanism"].get("step")
+            found["proved"] += [f"certificate: {_claim(certificate, step)}" for certificate in release.certificates]
             found["published"] = {table.file: table.state for table in release.tables if table.file is not None}
             if changed := [name for name, state in found["published"].items() if state == "changed"]:
                 named = ", ".join(map(repr, changed))
@@ -142,13 +140,15 @@ def _given_noise(text: str) -> tuple[Noise, int]:
     from ggdp.accounting.composition import MOST_TIMES
     from ggdp.privacy import Sensitivity
 
+    keys: dict[str, type] = {**dict.fromkeys(("order", "scale", "std", "sensitivity"), float), "cells": int}
+    keys |= {"support": str, "times": int, "neighbours": str}
     given: dict[str, Any] = {}
     for item in text.split(","):
         name, _, value = (part.strip() for part in item.partition("="))
-        if name not in _KEYS or name in given or not value:
-            raise ArgumentError("noise", text, f"must be a list of {', '.join(f'{name}=...' for name in _KEYS)}")
+        if name not in keys or name in given or not value:
+            raise ArgumentError("noise", text, f"must be a list of {', '.join(f'{name}=...' for name in keys)}")
         try:
-            given[name] = _KEYS[name](value)
+            given[name] = keys[name](value)
         except ValueError:
             raise ArgumentError("noise", text, f"{value!r} is not a number") from None
     if "order" not in given:
@@ -158,10 +158,6 @@ def _given_noise(text: str) -> tuple[Noise, int]:
         neighbours = given.pop("neighbours", "add-remove")
         query = Sensitivity.cells(given.pop("cells", 1), given.pop("sensitivity", 1.0), neighbours=neighbours)
         return Noise(**given, sensitivity=query), times
-
-
-_KEYS = {"order": float, "scale": float, "std": float, "sensitivity": float, "cells": int, "support": str, "times": int}
-_KEYS |= {"neighbours": str}
 
 
 def account(
@@ -272,8 +268,8 @@ def compare(
     if as_json:
         print_json({"level": level, "rows": json.loads(json.dumps(rows, default=str))})
         return
-    shown = [tuple(f"{one:,.6g}" if isinstance(one, float) else one for one in row.values()) for row in rows]
-    shown = [tuple("" if one is None else one for one in row) for row in shown]
+    texts = {float: "{:,.6g}".format, type(None): lambda _: ""}
+    shown = [tuple(texts.get(type(one), str)(one) for one in row.values()) for row in rows]
     print_table(f"with a {100 * level:.10g}% interval each", shown, header=tuple(rows[0]))
 
 

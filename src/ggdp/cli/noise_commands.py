@@ -82,7 +82,11 @@ def calibrate(
 
     # A norm that is known of the whole change is used better by noise of that norm.
     known = query.joint is not None and query.joint[0] > 1.0 and query.moving > 1
-    advice = (NORM_ADVICE,) if goal.delta == 0.0 and known else ()
+    words = (
+        "independent noise makes little use of a norm of the whole change; for pure DP ggdp.MinkowskiMechanism adds "
+        "noise of that norm, and ggdp plan compares the two"
+    )
+    advice = (words,) if goal.delta == 0.0 and known else ()
     limits = None if ends is None else [(low, high) for low, high in ends]
     of_order = partial(calibrated, goal, query, support=support, bounds=limits, bounding=bounding, method=method)
     try:
@@ -139,11 +143,6 @@ def calibrate(
     ]
     print_table("calibration", rows)
 
-
-NORM_ADVICE = (
-    "independent noise makes little use of a norm of the whole change; for pure DP ggdp.MinkowskiMechanism adds noise "
-    "of that norm, and ggdp plan compares the two"
-)
 
 # The words of `ggdp.planning.error_measures`, which is too heavy to load before it is needed.
 MeasureName: TypeAlias = Literal["mean-abs", "rmse", "quantile", "max"]
@@ -299,10 +298,8 @@ def sensitivity_of(
     if box is not None:
         if sensitivity is not None or max_cells is not None:
             raise ArgumentError("box", box, "cannot be combined with --sensitivity or --max-cells")
-        sizes = [_validate.positive(box=size) for size in numbers_of("box", box)]
-        return Sensitivity.box(sizes, neighbours=neighbours)
+        return Sensitivity.box([_validate.positive(box=size) for size in numbers_of("box", box)], neighbours=neighbours)
     size = 1.0 if sensitivity is None else _validate.positive(sensitivity=sensitivity)
     if max_cells is None:
         return Sensitivity.disjoint(size, neighbours=neighbours)
-    moving = Sensitivity.histogram(neighbours, max_cells).moving
-    return Sensitivity.cells(moving, size, neighbours=neighbours)
+    return Sensitivity.cells(Sensitivity.histogram(neighbours, max_cells).moving, size, neighbours=neighbours)

@@ -37,7 +37,7 @@ from ggdp.tables.request import CheckArguments, RangeArguments, TableRequest
 
 if TYPE_CHECKING:
     from ggdp.tables import Table, TablePlan
-    from ggdp.tables.source_check import ColumnCheck, SeenColumn, TextCheck, UnitCheck
+    from ggdp.tables.source_check import ColumnCheck, TextCheck, UnitCheck
 
 # Typer brings its own copy of click in some versions and uses the installed one in others: use what it exports.
 UsageError: Any = typer.BadParameter.__base__
@@ -113,7 +113,13 @@ def release(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy =
         with working("choosing the noise"):
             plan = plan_request(request, **run | {"engine": given["engine"] or "duckdb", "names": names})
         if given["save_study"] is not None:
-            _save(plan, source, given)
+            from ggdp.tables.study import Study
+
+            # Before the release, so that it fails before anything is charged.
+            of_runs = {name: given[name] for name in ("ledger", "analyst", "engine")}
+            study = Study(request=plan.request, names=plan.names or (), source=source, **of_runs)
+            with renaming(path="save_study"):
+                study.write(given["save_study"], overwrite=given["overwrite"])
         if given["dry_run"]:
             _print_plan(plan, plan.to_dict(), summary_rows(plan), given)
             return
@@ -137,16 +143,6 @@ def release(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy =
     say(f"{'Written' if entry is None else 'Files'}: {', '.join(written)}")
 
 
-def _save(plan: TablePlan, source: str, given: Mapping[str, Any]) -> None:
-    """Write what was asked for to a study; before the release, so that it fails before anything is charged."""
-    from ggdp.tables.study import Study
-
-    run = {name: given[name] for name in ("ledger", "analyst", "engine")}
-    study = Study(request=plan.request, names=plan.names or (), source=source, **run)
-    with renaming(path="save_study"):
-        study.write(given["save_study"], overwrite=given["overwrite"])
-
-
 @takes_flags(CHECK)
 def check(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy = None, **given: Any) -> None:  # noqa: ANN401 - flags
     """Compare a source with its domain before a release. NOT PRIVATE: the output must not be published."""
@@ -167,7 +163,14 @@ def check(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy = N
         say(f"Written: {given['draft_domain']}, a draft that is NOT PRIVATE: correct it by the code book.")
     if found.seen:
         header = ("column", "reads as", "missing", "different values", "forms (d: digit, a: letter), or value labels")
-        print_table(_rows(found.rows), [_seen_row(column) for column in found.seen], header=header)
+        shown = []
+        for seen in found.seen:
+            few = [f"{code}: {printable(text)}" for code, text in seen.labels[:SHOWN_LEVELS]]
+            few += ["..."] if len(seen.labels) > len(few) else []
+            different = "not counted" if seen.distinct is None else f"{seen.distinct:,}"
+            share = f"{seen.nulls / seen.rows:.1%}" if seen.rows else ""
+            shown.append((seen.name, seen.reads_as, share, different, ", ".join(few) or _forms(seen.forms)))
+        print_table(_rows(found.rows), shown, header=header)
     if not (found.columns or found.ranges):
         _print_text(found.text)
         return
@@ -360,14 +363,6 @@ def _print_text(text: TextCheck | None) -> None:
         rows.append(("not JSON objects", _rows(text.not_objects)))
     rows.append(("with line ends inside", _rows(text.with_line_ends)))
     print_table("file", [*rows, *(("advice", advice) for advice in text.advice)])
-
-
-def _seen_row(column: SeenColumn) -> tuple[str, ...]:
-    share = f"{column.nulls / column.rows:.1%}" if column.rows else ""
-    different = "not counted" if column.distinct is None else f"{column.distinct:,}"
-    few = [f"{code}: {printable(text)}" for code, text in column.labels[:SHOWN_LEVELS]]
-    shown = ", ".join([*few, "..."] if len(column.labels) > len(few) else few) or _forms(column.forms)
-    return column.name, column.reads_as, share, different, shown
 
 
 def _forms(forms: Sequence[tuple[str, int]]) -> str:

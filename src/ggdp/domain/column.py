@@ -405,9 +405,8 @@ class Column:
         return self._code_of(self.missing)
 
     def _code_of(self, role: str | None) -> int | None:
-        if role is None:
-            return 0 if self.complete and self.kind != "open" else None
-        return self.labels.index(role)
+        none = 0 if self.complete and self.kind != "open" else None
+        return none if role is None else self.labels.index(role)
 
     @cached_property
     def kind(self) -> Kind:
@@ -537,7 +536,9 @@ class Column:
     def to_dict(self) -> dict[str, Any]:
         """Return the declaration as plain values, ready for JSON: dates, times and infinite ends as text."""
         found = {name: _plain_declaration(value) for name, value in self.declaration().items()}
-        return found if self.lookup is None else found | self.lookup.to_dict()
+        # Of a look-up what tells its content, without its directory.
+        of = self.lookup
+        return found if of is None else found | {"lookup": {"file": of.file, "sha256": of.sha256}, "key": of.key}
 
 
 def are_numbers(texts: Iterable[str]) -> bool:

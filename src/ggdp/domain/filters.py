@@ -65,14 +65,6 @@ _NOUNS = {"number": "a number", "text": "a text", "truth": "true or false"}
 _MOST_CHARACTERS, _MOST_READS, _MOST_DEPTH, _MOST_WILDCARDS = 10_000, 200, 30, 10
 # Up to this, an integer is the same number as a float.
 _LARGEST = 2**53
-_ALLOWED = (
-    "a filter may compare a column with a value (=, <>, <, <=, >, >=, in, between, like, is null), take year(), "
-    "month() or weekday() of a date, and combine these with and, or and not"
-)
-_COMPUTED = (
-    "an expression may be made of columns and values by +, -, *, /, year(), month() and weekday() of a date, lower(), "
-    "upper(), trim(), coalesce(), case when ... then ... else ... end, and conditions as in a filter"
-)
 
 
 @frozen
@@ -298,7 +290,15 @@ class _Reader:
     @property
     def allowed(self) -> str:
         """What may be written, in words."""
-        return _ALLOWED if self.argument == "where" else _COMPUTED
+        if self.argument == "where":
+            return (
+                "a filter may compare a column with a value (=, <>, <, <=, >, >=, in, between, like, is null), take "
+                "year(), month() or weekday() of a date, and combine these with and, or and not"
+            )
+        return (
+            "an expression may be made of columns and values by +, -, *, /, year(), month() and weekday() of a date, "
+            "lower(), upper(), trim(), coalesce(), case when ... then ... else ... end, and conditions as in a filter"
+        )
 
     def read(self, node: Expression, *, negated: bool, depth: int) -> Filter:
         """Return the filter of a node, or of its opposite."""

@@ -57,10 +57,6 @@ class Lookup:
         found.table  # noqa: B018 - raises if it is none
         return found
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the look-up as a manifest has it: without its directory, with what tells its content."""
-        return {"lookup": {"file": self.file, "sha256": self.sha256}, "key": self.key}
-
     def path_from(self, directory: str | os.PathLike[str] | None) -> str:
         """Return the path of the file, from a directory, if one is given and the path is relative."""
         if directory is None or os.path.isabs(self.path):
@@ -84,30 +80,27 @@ class Lookup:
             raise ArgumentError(said, self.path, "is not UTF-8 text; save it as CSV in UTF-8") from None
         delimiter = next((mark for mark in ",;\t" if mark in text.partition("\n")[0]), ",")
         records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        found: dict[str, str | None] = {}
         try:
-            return self._pairs(said, records)
+            header: list[str] = next(records, [])
+            named = header.count(self.key) == header.count(self.name) == 1
+            if not named and len(header) != 2:
+                what = f"must have two columns, or a header with a column {self.key!r} and a column {self.name!r}"
+                raise ArgumentError(said, self.path, what)
+            key, value = (header.index(self.key), header.index(self.name)) if named else (0, 1)
+            for record in filter(None, records):
+                line = f"in line {records.line_num}"
+                if len(record) != len(header):
+                    what = f"has {len(record)} fields {line} where its header has {len(header)}"
+                    raise ArgumentError(said, self.path, f"{what}; put fields with a comma in double quotes")
+                if not record[key]:
+                    raise ArgumentError(said, self.path, f"has an empty key {line}; remove the line")
+                if record[key] in found:
+                    what = f"has the key {record[key]!r} again {line}: a row would have two values; keys must be unique"
+                    raise ArgumentError(said, self.path, what)
+                found[record[key]] = record[value] or None
         except csv.Error as wrong:
             raise ArgumentError(said, self.path, f"is not a CSV file (line {records.line_num}: {wrong})") from None
-
-    def _pairs(self, said: str, records: Any) -> dict[str, str | None]:  # noqa: ANN401 - a reader of CSV
-        header: list[str] = next(records, [])
-        named = header.count(self.key) == header.count(self.name) == 1
-        if not named and len(header) != 2:
-            what = f"must have two columns, or a header with a column {self.key!r} and a column {self.name!r}"
-            raise ArgumentError(said, self.path, what)
-        key, value = (header.index(self.key), header.index(self.name)) if named else (0, 1)
-        found: dict[str, str | None] = {}
-        for record in filter(None, records):
-            line = f"in line {records.line_num}"
-            if len(record) != len(header):
-                what = f"has {len(record)} fields {line} where its header has {len(header)}"
-                raise ArgumentError(said, self.path, f"{what}; put fields with a comma in double quotes")
-            if not record[key]:
-                raise ArgumentError(said, self.path, f"has an empty key {line}; remove the line")
-            if record[key] in found:
-                what = f"has the key {record[key]!r} again {line}: a row would have two values; keys must be unique"
-                raise ArgumentError(said, self.path, what)
-            found[record[key]] = record[value] or None
         if not any(found.values()):
             raise ArgumentError(said, self.path, "has no values")
         return found

@@ -55,11 +55,6 @@ class Asked:
     own: Mapping[str, Any] = field(factory=dict)
     click: int = 0  # which click asked for it: the same again is asked for by another one
 
-    @property
-    def study_name(self) -> str:
-        """The name of the file of a study that asks for the same."""
-        return "study.toml" if self.table.study is None else self.table.study.name
-
 
 @frozen(kw_only=True)
 class Offer:
@@ -120,7 +115,7 @@ def study_file(asked: Asked) -> Results:
         names = Study(request=request, names=asked.table.names(request) or (), **asked.own).names
     own = {name: value for name, value in asked.own.items() if value is not None}
     text = request.to_toml(names, None if opened is None else opened.directory, **own)
-    return Results(html={}, files={asked.study_name: text.encode()})
+    return Results(html={}, files={"study.toml" if opened is None else opened.name: text.encode()})
 
 
 def make_offer(asked: Asked, *, progress: Progress = lambda _, __: None) -> Offer:
@@ -199,7 +194,14 @@ def publish(offer: Offer, *, progress: Progress = lambda _, __: None) -> Results
     written: Any = json.loads(next(files[name] for name in files if name.endswith("manifest.json")))
     written = json.dumps(written, indent=2, ensure_ascii=False)
     files |= offer.study
-    files[f"{name}.zip"] = _pack(files)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        # Without the time: the same for the same files.
+        for file, content in files.items():
+            described = zipfile.ZipInfo(file)
+            described.external_attr = 0o644 << 16
+            archive.writestr(described, content, zipfile.ZIP_DEFLATED)
+    files[f"{name}.zip"] = packed.getvalue()
     notes = [tags.p(f"{sentence(said)}.", class_="warning") for said in (*release.notes, *plan.warnings)]
     above = TagList(tags.h3("Released"), tags.p(tags.strong(str(release.guarantee)), f".{entry}"), *notes, verified)
     below = TagList(
@@ -222,17 +224,6 @@ def _show_table(table: Table, of: str) -> Tag:
     more = max(rows.num_rows - _SHOWN_ROWS, 0)
     caption = f"The released table{of}" + (f"; {more:,} more rows are in the file" if more else "")
     return text_table(rows.column_names, shown, caption, numbers_from=rows.column_names.index("count"))
-
-
-def _pack(files: Mapping[str, bytes]) -> bytes:
-    """Return files as a ZIP archive, which is the same for the same files."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, content in files.items():
-            described = zipfile.ZipInfo(name)
-            described.external_attr = 0o644 << 16
-            archive.writestr(described, content, zipfile.ZIP_DEFLATED)
-    return packed.getvalue()
 
 
 def with_cap(ledger: Ledger, analyst: str | None) -> str | None:

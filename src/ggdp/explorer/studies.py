@@ -30,14 +30,12 @@ from ggdp.explorer.settings import value_text
 from ggdp.explorer.typed_table import lines_of
 from ggdp.explorer.wording import ExplorerError
 from ggdp.tables.request import TableRequest
-from ggdp.tables.statistics.statistic import Quantile, Statistic
+from ggdp.tables.statistics.statistic import Quantile
 from ggdp.tables.study import Study
 
 # What the form shows of a column, by the flags of its lines.
 _LINES = {name: name for name in ("levels", "labels", "other", "missing")} | {"bins": "edges", "derive": "expression"}
 _SHOWN = (*_LINES.values(), "range")
-# Keys of a column that name a file.
-_FILES = ("lookup",)
 # Inputs that stand for fields of other names.
 _INPUTS = {"range": "ranges", "nonnegative": "negative", "strict_lines": "lines"}
 
@@ -87,7 +85,7 @@ def open_upload(content: bytes, name: str, settings: type) -> tuple[OpenStudy, d
     """Return `open_study` of an uploaded file, unless it names a file of this machine that reading it would open."""
     columns = parsed_toml(content, name, argument="path").get("columns", {})
     for column, declared in columns.items() if isinstance(columns, dict) else ():
-        if isinstance(declared, dict) and not declared.keys().isdisjoint(_FILES):
+        if isinstance(declared, dict) and "lookup" in declared:
             said = f"column {column!r} names another file, and the explorer opens no file because an upload names it"
             raise ExplorerError(f"{said}; start it with the study instead: ggdp explore STUDY.toml")
     # A name without a directory: paths stay as they are.
@@ -120,7 +118,10 @@ def open_study(
                 declared = {role: value for role, value in declared.items() if role not in _SHOWN}
         columns[column.name] = declared
     goal, is_one = request.goal, len(set(request.table_statistics)) == 1
-    statistics = list(map(_statistic, request.each_statistic)) if is_one else []
+    statistics = [
+        f"quantile {one.column}={_text(one.fractions)}" if isinstance(one, Quantile) else f"{one.kind} {one.column}"
+        for one in (request.each_statistic if is_one else ())
+    ]
     asked: dict[str, Any] = {}
     for field in options(TableRequest):
         name, value = _INPUTS.get(field, field), getattr(request, field)
@@ -172,12 +173,6 @@ def _lines_of(column: Column) -> dict[str, str]:
         if value is not None:
             found[flag] = f"{name}={text}"
     return found
-
-
-def _statistic(statistic: Statistic) -> str:
-    if isinstance(statistic, Quantile):
-        return f"quantile {statistic.column}={_text(statistic.fractions)}"
-    return f"{statistic.kind} {statistic.column}"
 
 
 def _text(value: object) -> str:

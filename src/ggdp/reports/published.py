@@ -256,8 +256,7 @@ class PublishedRelease:
         if (request := self.request) is None:
             return number_of(math.prod(self.manifest["values"]["shape"]), "value")
         units = "rows" if request["unit"] is None else f"different values of {request['unit']!r}"
-        counts_rows = request["unit"] is not None and request["count"] == "rows"
-        what = "rows" if counts_rows else request["unit_name"] or units
+        what = "rows" if (request["unit"] is not None and request["count"] == "rows") else request["unit_name"] or units
         said = []
         asked = request["statistics"]
         # Of all tables, or a list for each table.
@@ -365,6 +364,13 @@ def _read_table(release: PublishedRelease, table: int | str) -> Table:
     dates = {column["name"] for column in columns if column["datatype"] == "date"}
     request, noise = TableRequest.from_dict(about["request"], dates), release.mechanism
     domain = request.domains[number]
+    part = next(one for one in noise.get("parts", [noise]) if number + 1 in one.get("tables", (number + 1,)))
+    if "norm" in part:
+        of_norm = NoiseLaw(order=1.0, scale=part["scale"], support="integer", norm=Norm.from_dict(part["norm"]))
+        place = part["tables"].index(number + 1) if "tables" in part else number
+        law: ErrorLaw | VectorErrorLaw = VectorErrorLaw(law=of_norm).of_groups[place]
+    else:
+        law = ErrorLaw(order=part["order"], scale=part["scale"])
     # The rows of a table that shows every cell are those of its domain.
     keys = keys_of_cells(domain, possible_cells(domain))
     counts = {name: np.array([int(row[name]) for row in rows], dtype=np.int64) for name in request.count_columns}
@@ -378,22 +384,12 @@ def _read_table(release: PublishedRelease, table: int | str) -> Table:
         covers=found.covers,
         written=request.count_columns,
         digits=request.digits,
-        noise=noise_of_cells(_law_of(noise, number)),
+        noise=noise_of_cells(law),
         total=request.total,
     )
     if keys.num_rows != len(rows):
         raise ArgumentError("manifests", release.path, f"names a file of {len(rows):,} rows, not of its cells")
     return made if request.percent_of is None else made.shares(request.percent_of)
-
-
-def _law_of(noise: Mapping[str, Any], table: int) -> ErrorLaw | VectorErrorLaw:
-    """Return the law of the noise of the cells of a table, by its number from 0 on."""
-    parts = noise.get("parts", [noise])
-    part = next(one for one in parts if table + 1 in one.get("tables", (table + 1,)))
-    if "norm" not in part:
-        return ErrorLaw(order=part["order"], scale=part["scale"])
-    law = NoiseLaw(order=1.0, scale=part["scale"], support="integer", norm=Norm.from_dict(part["norm"]))
-    return VectorErrorLaw(law=law).of_groups[part["tables"].index(table + 1) if "tables" in part else table]
 
 
 def difference(

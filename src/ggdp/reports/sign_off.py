@@ -173,9 +173,6 @@ def total_of(releases: Sequence[PublishedRelease]) -> ReportTotal:
     return ReportTotal(basic=basic)
 
 
-PRIORS = (0.01, 0.1, 0.5)
-
-
 @frozen(kw_only=True)
 class Disclosure:
     """What can be learnt of one kind of fact."""
@@ -188,7 +185,7 @@ class Disclosure:
     def beliefs(self) -> tuple[tuple[float, float], ...]:
         """Pairs of what is believed before, and at most afterwards."""
         guarantee = PureDP(self.epsilon)
-        return tuple((prior, belief(guarantee, prior).highest) for prior in PRIORS)
+        return tuple((prior, belief(guarantee, prior).highest) for prior in (0.01, 0.1, 0.5))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain values."""

@@ -154,8 +154,7 @@ def declared_text(text: nw.Expr, nulls: Sequence[str], rewriting: Rewriting | No
         is_short = left.str.len_chars() < 2
         parts.append(nw.when(is_short).then(nw.concat_str(nw.lit("0"), left)).otherwise(left) if part.padded else left)
     is_read = text.str.contains(rf"^({rewriting.pattern})\z")
-    rewritten = nw.when(is_read).then(nw.concat_str(*parts)).otherwise(nw.lit(""))
-    return nw.when(known).then(rewritten)
+    return nw.when(known).then(nw.when(is_read).then(nw.concat_str(*parts)).otherwise(nw.lit("")))
 
 
 def read_text(text: nw.Expr, column: Column) -> nw.Expr:

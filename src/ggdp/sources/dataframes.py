@@ -77,15 +77,12 @@ class ArrowTable(Engine):
         """Return the table; text that is not valid UTF-8 has no text."""
         query.require_one_declaration(self.kinds)
         table = replace_invalid_text(nw.to_native(self._frame), query.declared_columns())
-        for name in query.measured_columns:
-            if self.kinds[name] == "integer":
+        numbers = {number_name(name): name for name in query.measured_columns}
+        numbers |= {name: read.column for name, read in query.readings.items() if read.reading == "number"}
+        for name, column in numbers.items():
+            if self.kinds[column] == "integer":
                 # Arrow refuses to round integers to floats unless it is told to, by an error that values decide.
-                numbers = pc.cast(table[safe_name(name)], pa.float64(), safe=False)
-                table = table.append_column(number_name(name), numbers)
-        for name, read in query.readings.items():
-            if read.reading == "number" and self.kinds[read.column] == "integer":
-                numbers = pc.cast(table[safe_name(read.column)], pa.float64(), safe=False)
-                table = table.append_column(name, numbers)
+                table = table.append_column(name, pc.cast(table[safe_name(column)], pa.float64(), safe=False))
         return as_frame(table)
 
 
@@ -161,8 +158,7 @@ def _array(series: Any, column: Column | None) -> pa.Array:  # noqa: ANN401 - a 
         with suppress(UnicodeEncodeError):
             return pa.Array.from_pandas(series)
     if column is not None and column.kind == "bins":
-        read = partial(_bin, column=column)
-        return _read_each(series, read, pa.int64(), column.text.nulls, column.rewriting)
+        return _read_each(series, partial(_bin, column=column), pa.int64(), column.text.nulls, column.rewriting)
     # Texts are read as declared afterwards, with those of other frames.
     written = column.text.written if column is not None and column.kind == "date" else lambda _: None
     texts = partial(_text, instead=text_of_invalid(column), day=lambda day: written(day) or day.isoformat())
@@ -253,11 +249,6 @@ def _number(value: Any) -> float | None:  # noqa: ANN401 - any Python value
     return float(value) if isinstance(value, float | np.floating) else None
 
 
-def _not_truth(value: Any) -> float | None:  # noqa: ANN401 - any Python value
-    """Return a number as in bins, of which none is a truth."""
-    return None if isinstance(value, bool | np.bool_) else _float(value)
-
-
 def _time(value: Any) -> str | None:  # noqa: ANN401 - any Python value
     """Return a date, a time or ISO text as ISO text in UTC."""
     microseconds = instant_of_value(value)
@@ -266,18 +257,15 @@ def _time(value: Any) -> str | None:  # noqa: ANN401 - any Python value
     return (datetime(1970, 1, 1) + timedelta(microseconds=microseconds)).isoformat(" ")  # noqa: DTZ001
 
 
-def _has_value(value: Any) -> bool | None:  # noqa: ANN401 - any Python value
-    """Return that there is a value; null for text that is no UTF-8."""
-    return None if isinstance(value, str) and _text(value, None) is None else True
-
-
 # What a filter reads of Python values.
 _READ: dict[Reading, tuple[Callable[[Any], object], pa.DataType]] = {
-    "number": (_not_truth, pa.float64()),
+    # As in bins, of which none holds a truth.
+    "number": (lambda value: None if isinstance(value, bool | np.bool_) else _float(value), pa.float64()),
     "text": (partial(_text, instead=None), pa.string()),
     "truth": (partial(_text, instead=None), pa.string()),
     "time": (_time, pa.string()),
-    "null": (_has_value, pa.bool_()),
+    # There is a value; but null for text that is no UTF-8.
+    "null": (lambda value: None if isinstance(value, str) and _text(value, None) is None else True, pa.bool_()),
 }
 
 # Before it, a column named like a pattern (^w.*$) is taken for another one, and a unit may be counted more than once.

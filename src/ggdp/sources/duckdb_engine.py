@@ -48,22 +48,20 @@ from ggdp.sources.dataframes import ARROW
 from ggdp.sources.engine import Dialect, Engine, Frame, Values, as_frame, replace_invalid_text, safe_name
 from ggdp.sources.files import Files, require_columns, require_distinct_folded, require_one_schema
 from ggdp.sources.parquet_dictionaries import count_cells
-from ggdp.sources.text_files import Irregular, json_line_batches, record_batches, valid_text
+from ggdp.sources.text_files import Irregular, chunks_after, json_line_batches, records, valid_text
 
 if TYPE_CHECKING:
     from ggdp.domain.column import Column
     from ggdp.sources.query import CountQuery
 
 
-# The environment variable that names the directory.
-TEMP_DIR = "GGDP_TEMP_DIR"
 _PREFIX, _LOCK = "ggdp-", "owner"
 _guards: list[int] = []
 
 
 def choose_directory(temp_dir: str | os.PathLike[str] | None) -> Path | None:
     """Return the directory for temporary files that the caller or the environment names; None if neither does."""
-    path = os.environ.get(TEMP_DIR) if temp_dir is None else temp_dir
+    path = os.environ.get("GGDP_TEMP_DIR") if temp_dir is None else temp_dir
     if not path:
         return None
     if not isinstance(path, str | os.PathLike):
@@ -124,12 +122,6 @@ NO_STATISTICS = (
     "row_group_pruner",
     "late_materialization",
 )
-# No extension is loaded over the network, and nothing is printed.
-_CONFIG = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "disabled_optimizers": ",".join(NO_STATISTICS),
-}
 
 
 def connect(temp_dir: Path | None = None) -> Any:  # noqa: ANN401 - duckdb is untyped here
@@ -152,8 +144,11 @@ def _database(process: int, temp_dir: Path | None) -> Any:  # noqa: ANN401, ARG0
     """Return the database of this process: starting one takes as long as counting a million rows."""
     import duckdb
 
-    directory = "" if temp_dir is None else str(private_directory(temp_dir))
-    return duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": directory})
+    # No extension is loaded over the network.
+    config = dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions"), "false")
+    config["disabled_optimizers"] = ",".join(NO_STATISTICS)
+    config["temp_directory"] = "" if temp_dir is None else str(private_directory(temp_dir))
+    return duckdb.connect(":memory:", config=config)
 
 
 def is_alive(connection: Any) -> bool:  # noqa: ANN401 - duckdb is untyped here
@@ -191,10 +186,12 @@ _LINES = r"""
 
 def text_stream(files: Files, declared: Mapping[str, Column | None]) -> Iterator[pa.RecordBatch]:
     """Yield declared columns of CSV files."""
-    columns = [(files.header.index(name), text_of_invalid(column)) for name, column in declared.items()]
+    places = [files.header.index(name) for name in declared]
     schema = pa.schema([(safe_name(name), pa.string_view()) for name in declared])
     for path, header in zip(files.paths, files.headers, strict=True):
-        yield from record_batches(path, header, files.text, columns, schema)
+        for arrays in records(chunks_after(header, path, files.text), files.text.layout(header), places):
+            texts = map(valid_text, arrays, map(text_of_invalid, declared.values()))
+            yield pa.record_batch(list(texts), schema)
 
 
 def json_rows(connection: Any, files: Files, columns: Sequence[str]) -> Any:  # noqa: ANN401 - duckdb is untyped here

@@ -165,8 +165,7 @@ def collect(frame: Frame) -> pa.Table:
     """Return a small frame as an Arrow table."""
     if isinstance(frame, nw.LazyFrame):
         # Polars would otherwise hold all rows of the needed columns at once.
-        options = {"engine": "streaming"} if frame.implementation.is_polars() else {}
-        frame = frame.collect("pyarrow", **options)
+        frame = frame.collect("pyarrow", **({"engine": "streaming"} if frame.implementation.is_polars() else {}))
     return frame.to_arrow()
 
 

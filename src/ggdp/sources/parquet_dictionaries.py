@@ -190,8 +190,7 @@ class _Tally:
         self._columns, stride = [], size
         for column in query.marginal:
             stride //= column.size
-            kind = query.engine.kinds[column.name]
-            self._columns.append(_Column(column, kind, stride=stride, nowhere=-size))
+            self._columns.append(_Column(column, query.engine.kinds[column.name], stride=stride, nowhere=-size))
         self._offsets: list[NDArray[np.int64]] = []
         self._groups: dict[str, NDArray[np.int64]] = {}
         self._rows_of_groups = 0

@@ -159,7 +159,7 @@ def column_names(files: Files) -> list[str]:
     """Return the names of the columns of the first file."""
     path = files.paths[0]
     if files.format == "workbook":
-        return _header(next(iter(_rows(path, files.text)), []))
+        return _header(_rows(path, files.text))
     return _arrow(path).schema.names if files.format == "arrow" else list(_StatisticalFile(path, files.text).names)
 
 
@@ -175,7 +175,7 @@ def _schema(path: str, files: Files, columns: Sequence[str], source: str, rows: 
         require_columns(source, columns, schema.names)
         return pa.schema([schema.field(name) for name in columns])
     if files.format == "workbook":
-        require_columns(source, columns, _header(next(iter(rows(path)), [])), by_header=True)
+        require_columns(source, columns, _header(rows(path)), by_header=True)
         return pa.schema([(name, pa.large_string()) for name in columns])
     found = _StatisticalFile(path, files.text)
     require_columns(source, columns, list(found.names))
@@ -194,8 +194,7 @@ def _read(
     if files.format == "arrow":
         return _arrow(path).read_all().select(list(columns))
     if files.format == "workbook":
-        header, *records = rows(path) or [[]]
-        names = _header(header)
+        names, records = _header(rows(path)), rows(path)[1:]
         kept = [row for row in records if any(value != "" for value in row)]
         texts = {}
         for name in columns:
@@ -230,8 +229,8 @@ def _rows(path: str, text: TextFormat) -> Any:  # noqa: ANN401 - rows of values 
     return workbook.get_sheet_by_name(text.sheet or shown[0]).to_python(skip_empty_area=False)
 
 
-def _header(row: Sequence[object]) -> list[str]:
-    return [_cell_text(value) or "" for value in row]
+def _header(rows: Sequence[Sequence[object]]) -> list[str]:
+    return [_cell_text(value) or "" for value in next(iter(rows), [])]
 
 
 def _cell_text(value: object, written: TextValues = _PLAIN) -> str | None:
@@ -268,7 +267,10 @@ class _StatisticalFile:
         # First the encoding that the file declares, then all text as bytes.
         own = "utf-8" if suffix == ".xpt" else self._load(metadataonly=True)[1].file_encoding
         if suffix == ".dta":
-            own = "utf-8" if _is_utf8_stata(path) else "cp1252"
+            # Versions of the format whose text is UTF-8 begin so.
+            with open(path, "rb") as opened:
+                found = re.match(rb"<stata_dta><header><release>([0-9]{3})", opened.read(31))
+            own = "utf-8" if found is not None and int(found[1]) >= 118 else "cp1252"
         self._encoding = text.encoding if text.encoding != "utf-8" else own or "utf-8"
         try:
             codecs.lookup(self._encoding)
@@ -280,12 +282,10 @@ class _StatisticalFile:
         self.names = {name.encode("latin-1").decode(self._encoding, "replace"): name for name in raw.column_names}
         self._types, formats = raw.readstat_variable_types, raw.original_variable_types
         self._meanings = {name: _meaning(formats.get(name), kind) for name in raw.column_names}
-        self._labels = {own: self._decoded(found) for own, found in raw.variable_value_labels.items()}
-
-    def _decoded(self, labels: Mapping[Any, str]) -> dict[Any, str]:
-        return {
-            key: text.encode("latin-1", "replace").decode(self._encoding, "replace") for key, text in labels.items()
-        }
+        self._labels: dict[str, dict[Any, str]] = {}
+        for column, found in raw.variable_value_labels.items():
+            raw_texts = ((key, text.encode("latin-1", "replace")) for key, text in found.items())
+            self._labels[column] = {key: text.decode(self._encoding, "replace") for key, text in raw_texts}
 
     def value_labels(self) -> dict[str, dict[Any, str]]:
         """Return the value labels of columns, without those of values that are missing by declaration of a user."""
@@ -307,8 +307,7 @@ class _StatisticalFile:
     def type_of(self, name: str) -> pa.DataType:
         """Return the type of a column."""
         own = self.names[name]
-        is_text = self._types[own] == "string" or self._meanings[own] is not None
-        return pa.large_string() if is_text else pa.float64()
+        return pa.large_string() if (self._types[own] == "string" or self._meanings[own] is not None) else pa.float64()
 
     def read(self, columns: Sequence[str], labelled: Sequence[str], written: Mapping[str, TextValues]) -> pa.Table:
         """Return some columns, and after them the labels of some numbers, a part of the rows at a time."""
@@ -351,13 +350,6 @@ class _StatisticalFile:
         if meaning is not None:
             return pa.array([_instant_text(value, *meaning, written) for value in values], pa.large_string())
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
-
-
-def _is_utf8_stata(path: str) -> bool:
-    """Return whether the first bytes of a Stata file name a version of the format whose text is UTF-8."""
-    with open(path, "rb") as opened:
-        found = re.match(rb"<stata_dta><header><release>([0-9]{3})", opened.read(31))
-    return found is not None and int(found[1]) >= 118
 
 
 def _meaning(declared: str | None, kind: str) -> _Meaning | None:

@@ -332,8 +332,7 @@ def like_pattern(pattern: str, *, tries_all_ways: bool) -> str:
     if not parts:
         return rf"(?s)^{first}\z"
     *middle, last = parts
-    found = (f"(?>.*?{part})" if tries_all_ways else f".*{part}" for part in middle)
-    return rf"(?s)^{first}{''.join(found)}.*{last}\z"
+    return rf"(?s)^{first}{''.join(f'(?>.*?{part})' if tries_all_ways else f'.*{part}' for part in middle)}.*{last}\z"
 
 
 def _holds(read: nw.Expr, operator: str, values: Sequence[Any]) -> nw.Expr:

@@ -79,8 +79,7 @@ def read_text(session: SparkSession, files: Files, declared: Mapping[str, Column
     absolute = [os.path.abspath(path) for path in files.paths]
     # More tasks would only wait.
     numbers = session.range(len(absolute), numPartitions=min(len(absolute), 1024))
-    rows = partial(_rows_of_files, replace(files, paths=tuple(absolute)), dict(declared))
-    return numbers.mapInArrow(rows, schema)
+    return numbers.mapInArrow(partial(_rows_of_files, replace(files, paths=tuple(absolute)), dict(declared)), schema)
 
 
 def _rows_of_files(

@@ -181,8 +181,7 @@ def _split(text: bytes, layout: Layout) -> _Fields:
         return _Fields(places[:0], places[:0], last[:0], 0, proper=True)
     places, last = places[: complete[-1] + 1], last[: complete[-1] + 1]
     starts = np.concatenate([[0], places[:-1] + 1])
-    stops = places - (last * (size - 1))
-    return _Fields(starts, stops, last, int(places[-1]) + 1, proper=True)
+    return _Fields(starts, (places - (last * (size - 1))), last, int(places[-1]) + 1, proper=True)
 
 
 def _proper(data: NDArray[np.uint8], quotes: NDArray[np.int64], is_end: NDArray[np.bool_], layout: Layout) -> bool:
@@ -484,15 +483,6 @@ def read_header(path: str, text: TextFormat) -> Header:
     return Header(names, terminator, len(mark) + size)
 
 
-def record_batches(
-    path: str, header: Header, text: TextFormat, columns: Sequence[tuple[int, str | None]], schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
-    """Yield some columns of a CSV file: for each its place, and what stands for text that is not valid UTF-8."""
-    for arrays in records(_chunks_after(header, path, text), text.layout(header), [place for place, _ in columns]):
-        texts = [valid_text(array, instead) for array, (_, instead) in zip(arrays, columns, strict=True)]
-        yield pa.record_batch(texts, schema)
-
-
 def json_line_batches(path: str, text: TextFormat, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the lines of a JSON file; null for one that is not valid UTF-8 or too long."""
     layout = Layout(delimiter=None, quoted=False, longest=text.longest, strict_lines=text.strict_lines)
@@ -524,7 +514,7 @@ def csv_irregular(files: Files) -> Irregular:
     def seen(path: str, header: Header) -> Iterator[bytes]:
         nonlocal is_ascii, is_plain
         is_ascii, is_plain = True, header.terminator == b"\n" and len(header.names) > 1 and text.escape is None
-        for chunk in _chunks_after(header, path, text):
+        for chunk in chunks_after(header, path, text):
             found.further_lines += chunk.count(header.terminator)
             found.backslashes += chunk.count(b'\\"')
             is_ascii = is_ascii and chunk.isascii()
@@ -540,11 +530,11 @@ def csv_irregular(files: Files) -> Irregular:
         if is_plain:
             found.otherwise += found.records - before
         else:
-            for (first,) in records(_chunks_after(header, path, text), other.layout(header), [0]):
+            for (first,) in records(chunks_after(header, path, text), other.layout(header), [0]):
                 found.otherwise += len(first)
         if is_ascii and is_plain:
             continue
-        for arrays in records(_chunks_after(header, path, text), text.layout(header), range(number + 1)):
+        for arrays in records(chunks_after(header, path, text), text.layout(header), range(number + 1)):
             invalid, several = np.zeros((2, len(arrays[0])), dtype=np.bool_)
             for array in arrays[:-1]:
                 texts = valid_text(array, "\ufffd").cast(pa.string())
@@ -572,7 +562,7 @@ def valid_text(raw: pa.Array | pa.ChunkedArray, instead: str | None, kind: pa.Da
         return pa.array([None if value is None else decode(value) for value in raw.to_pylist()], kind)
 
 
-def _chunks_after(header: Header, path: str, text: TextFormat) -> Iterator[bytes]:
+def chunks_after(header: Header, path: str, text: TextFormat) -> Iterator[bytes]:
     """Return the chunks of a CSV file without its header."""
     chunks, begin = _decoded_chunks(path, text.encoding), b""
     for chunk in chunks:

@@ -199,8 +199,7 @@ def _every_cell(
         np.add.at(counts, found.column("cell").to_numpy() - first, found.column("count").to_numpy())
     for start in range(0, counts.size, _BATCH):
         true = counts[start : start + _BATCH]
-        noisy = task.plan.mechanism.noise.add(true, rng)
-        yield np.arange(first + start, first + start + true.size), noisy
+        yield np.arange(first + start, first + start + true.size), task.plan.mechanism.noise.add(true, rng)
 
 
 def _kept_cells(

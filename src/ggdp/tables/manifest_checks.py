@@ -184,8 +184,7 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
         if order is None and certificate.bound.quantity == "epsilon":
             # Laplace noise that is as good as the best is pure.
             goal = PureDP(goal.epsilon)
-        steps = sensitivity if grid is None else grid.sensitivity(sensitivity)
-        query = _Query(str(sensitivity), sensitivity, steps)
+        query = _Query(str(sensitivity), sensitivity, (sensitivity if grid is None else grid.sensitivity(sensitivity)))
         return _noise(where, {**plain, "bounds": None, "query_bounds": None}, certificate, goal, query, grid)
 
     def parts_for(request: TableRequest, goal: Guarantee, split: StatisticsPlan | None) -> TableNoise:

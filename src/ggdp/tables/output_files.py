@@ -186,8 +186,7 @@ def files_of(
         shown = release if isinstance(release, TableRelease) else release.load()
         for number, file in enumerate(pictures):
             place, kind = number % len(shown.tables), file.suffix.lower()
-            is_wide = kind == ".csv"
-            found[file] = as_csv(shown.tables[place], wide=True) if is_wide else picture(shown, place, kind)
+            found[file] = as_csv(shown.tables[place], wide=True) if (kind == ".csv") else picture(shown, place, kind)
     return found
 
 

@@ -634,8 +634,7 @@ class TableRequest(TableOptions):
         """Return a column with how its text is read; an undeclared one is open."""
         from ggdp.domain.column import Column
 
-        declared = self.domain[name] if name in self.domain else Column(name=name)
-        return declared.read_as(self.values)
+        return (self.domain[name] if name in self.domain else Column(name=name)).read_as(self.values)
 
     def values_in(self, name: str) -> ValueRange | LevelRanges | None:
         """Return the public range of a column, or its ranges by level of another one; None if it has none."""

@@ -296,8 +296,7 @@ def _fitting_encodings(files: Files) -> list[str]:
         if path.lower().endswith((".gz", ".zst")):
             return ["latin-1", "cp1252"]
         with open(path, "rb") as opened:
-            begin = opened.read(2)
-            if begin in (b"\xff\xfe", b"\xfe\xff"):
+            if opened.read(2) in (b"\xff\xfe", b"\xfe\xff"):
                 return ["utf-16"]
             opened.seek(0)
             while piece := opened.read(1 << 22):
@@ -340,7 +339,6 @@ def _nothing(
 
 
 _NUMBERS = "are not numbers, which are written as 12, -3.5 or 1e6"
-_TIMES = "are not dates or times, which are written as 2024-01-31 or 2024-01-31T12:30"
 # Words in names of columns that identify people; some do so only at the end of a name.
 _IDENTIFIERS = re.compile(
     "(^|_)(id|ids|pid|uid|mrn|ssn|pnr)[0-9]*(_|$)|(^|_)(nr|patient|person|subject|individual|participant|respondent|"
@@ -385,20 +383,6 @@ def _identifiers(found: Sequence[SeenColumn]) -> Iterator[str]:
                 f"{column.name} (unit={column.name!r}) and --max-cells, or say that rows are units with --unit-is-row "
                 '(unit="row")'
             )
-
-
-def _other_delimiter(files: Files | None) -> str | None:
-    """Return what may be the delimiter of a CSV file whose first line is one field."""
-    first = files.header[0] if files is not None and files.has_header and len(files.header) == 1 else ""
-    return next((mark for mark in ";\t|" if mark in first), None)
-
-
-def _reading_alarms(records: TextCheck | None, mark: str | None) -> Iterator[str]:
-    """Yield an alarm if text is not valid in its encoding, and if a mark may be the delimiter."""
-    if records is not None and records.invalid:
-        yield f"in {records.invalid:,} of {records.records:,} rows {records.advice[0]}"
-    if mark is not None:
-        yield f"the first line is one field that contains {mark!r}: if it is the delimiter, pass --delimiter {mark!r}"
 
 
 def _undeclared_alarms(found: Sequence[SeenColumn]) -> Iterator[str]:
@@ -501,7 +485,7 @@ def _see(source: TableSource, column: Column, labels: Mapping[Any, str]) -> Seen
     fits: list[str] = []
     or_else: dict[str, Any] = {}
     if is_listed:
-        table = _aggregate(source, Domain([_open(column)]), lambda found: found)
+        table = _aggregate(source, Domain([_probe(column)]), lambda found: found)
         # But what is no text, in an encoding that is not the right one.
         found = zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True)
         values = {value: number for value, number in found if value.strip("\0")}
@@ -594,7 +578,8 @@ def _seen_columns(data: Any, asked: CheckArguments, names: Sequence[str], **open
                 # Of a type that is not read.
                 continue
             with source:
-                if source.engine.kinds[name] in _SEEN:
+                described = ("text", "integer", "float", "boolean", "object", "date", "decimal", "datetime")
+                if source.engine.kinds[name] in described:
                     found.append(_see(source, column, labels.get(name, {})))
     return tuple(found)
 
@@ -617,8 +602,6 @@ def _load(data: Any, files: Files | None, text: TextFormat | None, columns: Sequ
     return table.select([safe_name(name) for name in names]).rename_columns(list(names))
 
 
-# Kinds of columns that are described.
-_SEEN = ("text", "integer", "float", "boolean", "object", "date", "decimal", "datetime")
 # Bytes of files that are read into memory.
 _MOST_LOADED = 1 << 30
 
@@ -700,8 +683,10 @@ def check_table(
         raise ArgumentError("draft_domain", str(target), "already exists; name another file")
     asks_nothing = by is None and not any(checked_statistics(given.get("statistics", ())))
     with headers_in_errors():
-        names = all_columns(data, text)
-        mark = _other_delimiter(_files(data, text))
+        names, files = all_columns(data, text), _files(data, text)
+    # What may be the delimiter, where the first line is one field.
+    first = files.header[0] if files is not None and files.has_header and len(files.header) == 1 else ""
+    mark = next((mark for mark in ";\t|" if mark in first), None)
     seen = _seen_columns(data, asked, names, **opening) if mark is None and (asks_nothing or target is not None) else ()
     if target is not None and mark is not None:
         said = "needs the {delimiter} of the file: its first line is one field that contains {mark!r}"
@@ -714,7 +699,12 @@ def check_table(
     repeated = seen if asks_nothing or mark is not None else _seen_columns(data, asked, suspects, **opening)
     people = [one for one in repeated if one.name in suspects and "identifier" in one.reads_as]
     records = text_check(data, text)
-    alarms = [*_reading_alarms(records, mark), *_identifiers(people), *_undeclared_alarms(seen)]
+    alarms = [*_identifiers(people), *_undeclared_alarms(seen)]
+    if mark is not None:
+        said = f"the first line is one field that contains {mark!r}: if it is the delimiter, pass --delimiter {mark!r}"
+        alarms.insert(0, said)
+    if records is not None and records.invalid:
+        alarms.insert(0, f"in {records.invalid:,} of {records.records:,} rows {records.advice[0]}")
     if asks_nothing:
         rows = max((column.rows for column in seen), default=0)
         nothing: dict[str, Any] = {"regime": "open", "columns": (), "marginals": (), "units": None}
@@ -780,7 +770,8 @@ def _unreadable(
                 yield one.name, alarm
     for column in (one for one in columns if not request.column(one.name).complete):
         unread = column.unmatched if column.declared != "open" else 0
-        unparsable = _TIMES if column.name in dated else _NUMBERS
+        times = "are not dates or times, which are written as 2024-01-31 or 2024-01-31T12:30"
+        unparsable = times if column.name in dated else _NUMBERS
         matched = "are in no bin" if column.declared == "bins" else "match no level"
         needed = unparsable if column.unparsable > unread / 2 else matched
         yield from _nothing(column.name, column.rows - column.nulls, unread, column.forms, needed)
@@ -901,13 +892,9 @@ def _ranges(source: TableSource, request: TableRequest, column: Column) -> Itera
 
 
 def _probe(column: Column, **declared: Any) -> Column:  # noqa: ANN401 - levels or edges
-    """Return a column in which every row has a code, whose text is read as that of another."""
-    return Column(name=column.name, other=_OTHER, missing=_MISSING, **declared, **column.text.declared)
-
-
-def _open(column: Column) -> Column:
-    """Return a column whose levels are not declared, whose text is read as that of another."""
-    return Column(name=column.name, **column.text.declared)
+    """Return a column in which every row has a code, or an open one, whose text is read as that of another."""
+    roles: dict[str, Any] = {"other": _OTHER, "missing": _MISSING} if declared else {}
+    return Column(name=column.name, **roles, **declared, **column.text.declared)
 
 
 def _by_code(source: TableSource, *columns: Column) -> NDArray[np.int64]:
@@ -941,7 +928,7 @@ def _unmatched_values(source: TableSource, column: Column, probe: Column) -> lis
             return str(int(value.partition(".")[0]))
         return value.lower() if column.kind == "boolean" else value
 
-    table = _aggregate(source, Domain([_open(column)]), others)
+    table = _aggregate(source, Domain([_probe(column)]), others)
     values = zip(table["t0"].to_pylist(), table["count"].to_pylist(), strict=True)
     known = set(column.texts)
     left = [(value, count) for value, count in values if canonical(value) not in known]
@@ -967,7 +954,7 @@ def _units(
     goal: Guarantee,
 ) -> UnitCheck:
     """Return how many cells units are in, table by table, and what each `max_cells` leaves and costs."""
-    column = _open(request.column(unit))
+    column = _probe(request.column(unit))
     whole = _marginal(source, Domain([column]))
     found = []
     # Without columns all rows are one cell.

@@ -69,8 +69,7 @@ def table_intervals(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the ends of the 95 % intervals of one table, from its raw noisy counts."""
     # Where the units cut are counted, part of what an interval may miss is for their noise.
-    is_cut = plan.cut is not None and table in plan.cut.tables
-    law, level = plan.laws[table], CELL_LEVEL if is_cut else LEVEL
+    law, level = plan.laws[table], CELL_LEVEL if (plan.cut is not None and table in plan.cut.tables) else LEVEL
     if plan.threshold is None or plan.request.regimes[table] == "declared":
         lower, upper = law.intervals(noisy, level)
     else:

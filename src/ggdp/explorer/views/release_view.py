@@ -27,8 +27,6 @@ from ggdp.explorer.views.budget_view import without_password
 from ggdp.explorer.wording import message_of
 from ggdp.explorer.workers import StoppedError
 
-_NEIGHBOURS = {"add-remove": "differ by one added or removed", "replace-one": "differ by one replaced"}
-_NEGATIVE = {"no": "published as they are", "yes": "published as 0"}
 _CHARGED = tags.p("Releases are charged to the ledger of this page before a row is read.", class_="origin")
 _UNCOUNTED = tags.p(
     "Without a ledger: nothing counts what was released before. Start the page with --ledger URL to keep a budget.",
@@ -48,8 +46,10 @@ class ReleaseSettings(typed_table.FileFields, typed_table.TableFields):
 
 
 def _inputs(settings: ReleaseSettings) -> list[TagChild]:
-    neighbours = view.choices(settings, "neighbours", "Neighbouring tables", _NEIGHBOURS)
-    negative = view.choices(settings, "negative", "Negative counts are", _NEGATIVE)
+    relations = {"add-remove": "differ by one added or removed", "replace-one": "differ by one replaced"}
+    neighbours = view.choices(settings, "neighbours", "Neighbouring tables", relations)
+    ways = {"no": "published as they are", "yes": "published as 0"}
+    negative = view.choices(settings, "negative", "Negative counts are", ways)
     order, analyst = typed_table.text_inputs(settings, "order", "analyst")
     return [
         view.group("Open or save a study", ui.output_ui("study"), ui.output_ui("saved"), opened=False),
@@ -81,8 +81,7 @@ def _serve(visit: view.Visit[ReleaseSettings]) -> None:
     @reactive.calc
     @reactive.event(inputs.ask)
     def arguments() -> tuple[Any, ...]:
-        source = require_source(shared)
-        kept["asked"] = source
+        kept["asked"] = require_source(shared)
         return (evolve(_release_of(visit.require_settings(), shared), click=inputs.ask()),)
 
     offered = view.Background(visit, make_offer, arguments)

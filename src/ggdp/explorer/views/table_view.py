@@ -23,9 +23,6 @@ from ggdp.explorer.simulated_table import BUNDLED, ShownTable, Simulation, show_
 from ggdp.explorer.uploads import Source, file_form, require_source, serve_file_form
 from ggdp.explorer.wording import LABELS, ExplorerError, in_explorer_words
 
-_DATA = {"simulated": "a simulated table", "czech": "Czech autoworkers, public", "mildew": "barley mildew, public"}
-_SPREADS = {"uneven": "a few large cells, many small ones", "even": "alike"}
-
 
 @frozen(kw_only=True)
 class TableSettings(Simulation, typed_table.TableFields):
@@ -180,11 +177,13 @@ def _table_inputs(settings: TableSettings) -> list[TagChild]:
     column = ui.input_select("column", "Numbers shown", [settings.column], selected=settings.column)
     people = view.quantity(settings, "units", "People")
     rows = view.quantity(settings, "rows", "Rows of each, on average", "With a unit only.")
-    spread = view.choices(settings, "spread", "Cells are", _SPREADS)
+    spreads = {"uneven": "a few large cells, many small ones", "even": "alike"}
+    spread = view.choices(settings, "spread", "Cells are", spreads)
     dots = view.choices(settings, "dots", "Dots for each cell", {"20": "20", "50": "50"})
     seed = view.quantity(settings, "seed", "Seed", "Another seed is another table, and other noise.")
+    data = {"simulated": "a simulated table", "czech": "Czech autoworkers, public", "mildew": "barley mildew, public"}
     return [
-        view.choices(settings, "data", "Show", _DATA),
+        view.choices(settings, "data", "Show", data),
         typed_table.columns_form(settings),
         typed_table.statistics_form(settings, column),
         typed_table.units_form(settings),
@@ -241,11 +240,7 @@ def _serve_table(visit: view.Visit[TableSettings]) -> None:
     visit.show_code(lambda found: (found.table.command("FILE", "--dry-run"), found.table.python("plan_table")))
 
 
-def _notices() -> list[TagChild]:
-    return [ui.output_ui("unit_warning")]
-
-
-TABLE = view.View("table", "Table", TableSettings, _table_inputs, _serve_table, _notices)
+TABLE = view.View("table", "Table", TableSettings, _table_inputs, _serve_table, lambda: [ui.output_ui("unit_warning")])
 
 
 @frozen(kw_only=True)
@@ -283,8 +278,7 @@ def check_results(asked: Asked, *, progress: view.Progress) -> view.Results:
         for limit, choice in options.items()
     )
     costs = {limit: (choice["plus_minus"], choice["cut"]) for limit, choice in options.items()}
-    unit = asked.table.unit_name.strip() or "units"
-    figure = plot_cells_per_unit(costs, best, setting="max_cells", unit=unit)
+    figure = plot_cells_per_unit(costs, best, setting="max_cells", unit=(asked.table.unit_name.strip() or "units"))
     tag, svg = view.embed_figure(figure, "max-cells", title, f"{title}: {description}.")
     header = ("cells per unit", "noise, plus-minus", "cut off", "together", "kept", "units cut")
     rows = []
