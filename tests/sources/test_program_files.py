@@ -214,6 +214,40 @@ def test_a_sheet_is_named_where_there_are_several(tmp_path):
         counted(path, "a", TextFormat(sheet="Sheet 1"), domain)
 
 
+TITLES = [["Hospital: discharges, 2025", None, None], ["as of January", None, None], [], ["ward", "age", "cost"]]
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".csv", ".csv.gz"])
+def test_titles_above_the_header_are_seen_by_check_and_skipped_where_it_is_named(tmp_path, suffix):
+    rows = [["eyes" if n % 3 else "heart", n, "1.234,50"] for n in range(90)]
+    path = tmp_path / f"titles{suffix}"
+    if suffix == ".xlsx":
+        workbook(tmp_path, [*TITLES, *rows], name=path.name)
+    else:
+        text = "\r\n".join(";".join("" if v is None else str(v) for v in row) for row in [*TITLES, *rows]).encode()
+        path.write_bytes(gzip.compress(text) if suffix == ".csv.gz" else text)
+    more = {} if suffix == ".xlsx" else {"delimiter": ";"}
+    said = "row 4 seems to name the columns, below titles: pass --header-row 4"
+    assert said + (" --delimiter ';'." if more else ".") in " ".join(f"{one}." for one in ggdp.check_table(path).alarms)
+    found = ggdp.check_table(path, header_row=4, **more)
+    assert ([one.name for one in found.seen], found.rows) == (["ward", "age", "cost"], 90)
+    assert not any("titles" in one for one in found.alarms)
+    domain = ggdp.Domain({"ward": {"levels": ["heart", "eyes"]}})
+    assert counted(path, "ward", TextFormat(header_row=4, **more), domain) == {"heart": 30, "eyes": 60}
+    with pytest.raises(ArgumentError, match=r"must name its columns|of the same name in its header"):
+        counted(path, "ward", TextFormat(header_row=2, **more), domain)
+
+
+def test_a_header_row_that_is_not_there_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ArgumentError, match="has no header: line 9 must name the columns"):
+        ggdp.check_table(tmp_path / "a.csv", header_row=9)
+    with pytest.raises(ArgumentError, match="has no header: its first row is empty; name the sheet with `sheet`"):
+        ggdp.check_table(workbook(tmp_path, []))
+    with pytest.raises(ArgumentError, match="header_row = 2: is for CSV files and workbooks; this is a stata file"):
+        ggdp.check_table(stata(tmp_path), header_row=2)
+
+
 def test_a_blank_row_of_a_workbook_is_no_record_and_shifts_nothing(tmp_path):
     path = workbook(tmp_path, [[None, "a", "b"], [None, "x", "y"], [None, None, None], [None, None, "y"]])
     assert counted(path, "a", domain=ggdp.Domain({"a": {"levels": ["x"], "missing": "none"}})) == {"x": 1, "none": 1}

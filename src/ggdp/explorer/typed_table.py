@@ -50,6 +50,7 @@ class FileFields:
     encoding: str = fields.text()
     lines: str = fields.choice("quoted", "strict")
     sheet: str = fields.text()
+    header_row: str = fields.text()
     decimal: str = fields.text()
     thousands: str = fields.text()
     date_format: str = fields.text()

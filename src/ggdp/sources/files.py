@@ -130,6 +130,8 @@ def find_files(source: str | os.PathLike[str], text: TextFormat | None = None) -
         raise ArgumentError("strict_lines", True, f"is for text files; {kind} files have no lines")
     if kind != "workbook" and text.sheet is not None:
         raise ArgumentError("sheet", text.sheet, f"is for Excel workbooks; this is a {kind} file")
+    if text.header_row > 1 and kind not in ("csv", "tsv", "workbook"):
+        raise ArgumentError("header_row", text.header_row, f"is for CSV files and workbooks; this is a {kind} file")
     if kind == "parquet":
         for path in paths:
             try:

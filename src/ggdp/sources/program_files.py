@@ -44,6 +44,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import evolve
 
 from ggdp.domain.column import are_numbers
 from ggdp.domain.filters import Condition, Read, walk
@@ -159,8 +160,16 @@ def column_names(files: Files) -> list[str]:
     """Return the names of the columns of the first file."""
     path = files.paths[0]
     if files.format == "workbook":
-        return _header(_rows(path, files.text))
+        if any(names := _header(_rows(path, files.text))):
+            return names
+        what = "has no header: its first row is empty; name the sheet with {sheet}, or the row with {header_row}"
+        raise ArgumentError("data", path, Message(what))
     return _arrow(path).schema.names if files.format == "arrow" else list(_StatisticalFile(path, files.text).names)
+
+
+def first_rows(path: str, text: TextFormat) -> Iterator[Sequence[object]]:
+    """Yield the rows of a sheet, those above its header too. Not private."""
+    yield from _rows(path, evolve(text, header_row=1))
 
 
 def value_labels(files: Files) -> dict[str, dict[Any, str]]:
@@ -213,7 +222,7 @@ def _arrow(path: str) -> Any:  # noqa: ANN401 - pyarrow is untyped
 
 
 def _rows(path: str, text: TextFormat) -> Any:  # noqa: ANN401 - rows of values of Python
-    """Return the rows of a sheet, from its first row and column on."""
+    """Return the rows of a sheet, from its header and first column on."""
     try:
         from python_calamine import CalamineWorkbook, SheetVisibleEnum
     except ImportError:
@@ -226,7 +235,7 @@ def _rows(path: str, text: TextFormat) -> Any:  # noqa: ANN401 - rows of values 
     if text.sheet is None and len(shown) > 1:
         listed = ", ".join(map(repr, shown))
         raise ArgumentError("data", path, Message("has several sheets: name one with {sheet}: {listed}", listed=listed))
-    return workbook.get_sheet_by_name(text.sheet or shown[0]).to_python(skip_empty_area=False)
+    return workbook.get_sheet_by_name(text.sheet or shown[0]).to_python(skip_empty_area=False)[text.header_row - 1 :]
 
 
 def _header(rows: Sequence[Sequence[object]]) -> list[str]:

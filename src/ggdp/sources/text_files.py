@@ -402,6 +402,8 @@ class TextFormat:
     strict_lines: bool = checked(_validate.boolean, default=False)
     longest: int = checked(_validate.integer, default=LONGEST, at_least=1)  # rows of more bytes have no values
     sheet: str | None = None  # the sheet of a workbook; the only one by default
+    # The row of a workbook, or the line of a CSV file, that names the columns. What is above it is no record.
+    header_row: int = checked(_validate.integer, default=1, at_least=1)
 
     def __attrs_post_init__(self) -> None:
         if self.delimiter is not None and not _is_delimiter(self.delimiter):
@@ -417,6 +419,7 @@ class TextFormat:
         plain = {name: getattr(self, name) for name in ("encoding", "delimiter", "quoted", "escape")}
         # Manifests without strict lines stay as they were.
         more = {name: value for name in ("strict_lines", "sheet") if (value := getattr(self, name))}
+        more |= {"header_row": self.header_row} if self.header_row > 1 else {}
         return {**plain, "longest_record": self.longest, **more}
 
     def layout(self, header: Header | None = None) -> Layout:
@@ -444,13 +447,16 @@ def read_header(path: str, text: TextFormat) -> Header:
     unreadable: str | None = None
     try:
         begin = b""
-        for chunk in _decoded_chunks(path, text.encoding, 1 << 16):
+        for chunk in chain(_decoded_chunks(path, text.encoding, 1 << 16), [b""]):
             begin += chunk
-            if len(begin) > _LONGEST_HEADER + 2:
+            above = len(_MARK) if begin.startswith(_MARK) else 0
+            if text.header_row > 1:
+                above += sum(map(len, begin[above:].splitlines(keepends=True)[: text.header_row - 1]))
+            fields, terminator, size = first_record(begin[above:], text.layout())
+            # More may follow a header that ends with what is read.
+            if above + size < len(begin) or size > _LONGEST_HEADER:
                 break
-        mark = _MARK if begin.startswith(_MARK) else b""
-        fields, terminator, size = first_record(begin[len(mark) :], text.layout())
-        alone = begin[len(mark) :][:size].rstrip(b"\r\n")
+        alone = begin[above:][:size].rstrip(b"\r\n")
         continued = first_record(alone + b"\nx", evolve(text, strict_lines=False).layout())[2] > len(alone) + 1
         names = tuple(name.decode() for name in fields)
     except UnicodeError:
@@ -471,7 +477,8 @@ def read_header(path: str, text: TextFormat) -> Header:
             "data", path, unreadable if isinstance(unreadable, Message) else f"cannot be read: {unreadable}"
         )
     if names == ("",):
-        raise ArgumentError("data", path, "has no header: the first line must name the columns")
+        where = "the first line" if text.header_row == 1 else f"line {text.header_row}"
+        raise ArgumentError("data", path, f"has no header: {where} must name the columns")
     if size > _LONGEST_HEADER:
         what = f"has a first line of more than {_LONGEST_HEADER:,} bytes, which is too long for a header"
         raise ArgumentError("data", path, what)
@@ -479,8 +486,18 @@ def read_header(path: str, text: TextFormat) -> Header:
         what = "has a header that continues after its first line (an open quote, or an escape); "
         raise ArgumentError("data", path, Message(what + "with {strict_lines} it must be one line"))
     if len(set(names)) < len(names):
-        raise ArgumentError("data", path, "has two columns of the same name in its header")
-    return Header(names, terminator, len(mark) + size)
+        what = (
+            "has two columns of the same name in its header: rename one, or name the {header_row} if it is further down"
+        )
+        raise ArgumentError("data", path, Message(what))
+    return Header(names, terminator, above + size)
+
+
+def first_records(path: str, text: TextFormat) -> Iterator[list[str]]:
+    """Yield the fields of the first lines of a CSV file, those above its header too. Not private."""
+    begin = next(_decoded_chunks(path, text.encoding, 1 << 16), b"").removeprefix(_MARK)
+    for line in begin.splitlines():
+        yield [field.decode(errors="replace") for field in first_record(line, text.layout())[0]]
 
 
 def json_line_batches(path: str, text: TextFormat, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -252,6 +252,19 @@ class TextOptions:
         Flag("Sheet of an Excel workbook, if it has several.", "NAME", label="Sheet"),
         key="format.sheet",
     )
+    header_row: int | None = option(
+        "int, default 1",
+        "The row of an Excel workbook, or the line of a CSV file, that names the columns; rows above it are ignored.",
+        Flag(
+            "Row of a workbook, or line of a CSV file, that names the columns; the first by default.",
+            "N",
+            int | None,
+            label="Header row",
+        ),
+        check=_validate.integer,
+        at_least=1,
+        key="format.header_row",
+    )
     decimal: str | None = option(
         "str, optional",
         'Decimal mark of numbers in columns of text, such as ","; a point by default. A column may declare its own.',

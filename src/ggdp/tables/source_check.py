@@ -22,7 +22,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from functools import cache
+from itertools import islice
 from pathlib import Path
+from statistics import median_high
 from typing import Any
 
 import narwhals as nw
@@ -48,9 +50,9 @@ from ggdp.sources.duckdb_engine import json_irregular
 from ggdp.sources.engine import Frame, collect, hide_errors, safe_name
 from ggdp.sources.files import TEXTS, Files, find_files, headers_in_errors
 from ggdp.sources.measures import SummedMeasure
-from ggdp.sources.program_files import column_names, value_labels
+from ggdp.sources.program_files import column_names, first_rows, value_labels
 from ggdp.sources.query import CountQuery, TableSource, open_source
-from ggdp.sources.text_files import Irregular, TextFormat, csv_irregular, json_line_batches
+from ggdp.sources.text_files import Irregular, TextFormat, csv_irregular, first_records, json_line_batches
 from ggdp.tables.request import (
     AUTO,
     MOST_IN_MEMORY,
@@ -385,6 +387,24 @@ def _identifiers(found: Sequence[SeenColumn]) -> Iterator[str]:
             )
 
 
+def _header_alarms(files: Files | None) -> Iterator[str]:
+    """Yield an alarm if rows above the first one of usual width seem to be titles."""
+    if files is None or not (files.has_header or files.format == "workbook"):
+        return
+    path, text, most, alarm = files.paths[0], files.text, 1.0, ""
+    # Titles hide what the delimiter is.
+    for mark in dict.fromkeys((text.delimiter, *";\t|")) if files.has_header else [None]:
+        rows = first_rows(path, text) if mark is None else first_records(path, evolve(text, delimiter=mark))
+        widths = [sum(field not in ("", None) for field in fields) for fields in islice(rows, _LEADING)]
+        if widths and (usual := median_high(widths)) > most:
+            most, row = usual, next(n for n, width in enumerate(widths, 1) if width > usual / 2)
+            flag = "" if mark == text.delimiter else f" --delimiter {mark!r}"
+            said = f"row {row} seems to name the columns, below titles: pass --header-row {row}{flag}"
+            alarm = said if row > text.header_row else ""
+    if alarm:
+        yield alarm
+
+
 def _undeclared_alarms(found: Sequence[SeenColumn]) -> Iterator[str]:
     """Yield an alarm for each way of writing that values seem to have and that is not declared."""
     ways: dict[str, list[str]] = {}
@@ -626,6 +646,8 @@ def draft_of(seen: Sequence[SeenColumn]) -> str:
 
 
 _FEW = 5
+# Rows among which titles may be.
+_LEADING = 50
 # This share of the values is worth a thought.
 _MANY = 0.05
 _LONGEST_FORM = 24
@@ -705,6 +727,7 @@ def check_table(
         alarms.insert(0, said)
     if records is not None and records.invalid:
         alarms.insert(0, f"in {records.invalid:,} of {records.records:,} rows {records.advice[0]}")
+    alarms = [*_header_alarms(_files(data, text)), *alarms]
     if asks_nothing:
         rows = max((column.rows for column in seen), default=0)
         nothing: dict[str, Any] = {"regime": "open", "columns": (), "marginals": (), "units": None}
