@@ -255,9 +255,9 @@ def report(found: Mapping[str, Any]) -> str:
         "",
         f"A number that is above its aim by less than {ERRORS:g} standard errors is within its error. Errors of means "
         "are ratios of mean squared errors. The aims for means were set for means at the middle of their range: away "
-        "from it the error of the common count enters, which noise of a norm hardly lowers. Means are where they are. "
+        "from it the error of the common count enters, which noise of a norm hardly lowers. "
         "For random requests, errors are those that the plan compares: the largest standard deviation of a cell, or "
-        "for statistics of the numerator of a mean. Counts beside five or more means can have up to 4 % more noise. "
+        "for statistics of the numerator of a mean. Counts beside means can have up to 10 % more noise. "
         f"Coordinates are those that are free, {FREE} for a column whose values may be missing.",
         *table("what", "aim", "measured", "met"),
         *(aim.line() for aim in aims(found)),
