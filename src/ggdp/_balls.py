@@ -16,8 +16,9 @@ from __future__ import annotations
 import math
 import os
 import threading
+from fractions import Fraction
 
-from flint import arb, ctx
+from flint import arb, ctx, fmpq
 
 # The precision of flint is one number for the whole process: without a lock one thread would set it for another.
 BALLS = threading.RLock()
@@ -48,6 +49,11 @@ def lower_float(x: arb) -> float:
     while not arb(nearest) <= end:
         nearest = math.nextafter(nearest, -math.inf)
     return nearest
+
+
+def ball_of(x: Fraction) -> arb:
+    """Enclose a fraction, as narrowly as the precision allows."""
+    return arb(fmpq(x.numerator, x.denominator))
 
 
 def hull(low: arb, high: arb) -> arb:

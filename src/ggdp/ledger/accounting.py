@@ -82,10 +82,10 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from flint import arb, fmpq
+from flint import arb
 
 from ggdp import _validate
-from ggdp._balls import BALLS, lower_float, upper_float, working_precision
+from ggdp._balls import BALLS, ball_of, lower_float, upper_float, working_precision
 from ggdp._rounding import number_of, rounded_text, rounded_up, rounded_up_text
 from ggdp.accounting import Composition, Part
 from ggdp.accounting.renyi import renyi_of_pure, renyi_of_shift
@@ -102,10 +102,6 @@ Charge: TypeAlias = dict[str, Any]
 Totals: TypeAlias = dict[str, Any]
 
 _PRECISION = 192
-
-
-def _ball(exact: Fraction) -> arb:
-    return arb(fmpq(exact.numerator, exact.denominator))
 
 
 class Accounting(Protocol):
@@ -204,7 +200,7 @@ def cost(request: ChargeRequest) -> Budget:
     if epsilon > decimal:
         with BALLS, working_precision(_PRECISION):
             # Unless e^epsilon - e^decimal is certainly at most the room in delta.
-            if not _ball(decimal).exp() * (_ball(epsilon) - _ball(decimal)).expm1() <= _ball(allowed - delta):
+            if not ball_of(decimal).exp() * (ball_of(epsilon) - ball_of(decimal)).expm1() <= ball_of(allowed - delta):
                 decimal = epsilon
     return Budget(Amount.up(decimal), Amount.up(max(delta, allowed)))
 
@@ -237,14 +233,14 @@ def orders_for(budget: Budget) -> tuple[float, ...]:
 def limits_of(budget: Budget, orders: Sequence[float]) -> tuple[Amount | None, ...]:
     """Return B(alpha) of each order; None where it is not above 0. Rounding: down."""
     with BALLS, working_precision(_PRECISION):
-        epsilon = _ball(budget.epsilon.exact)
+        epsilon = ball_of(budget.epsilon.exact)
         found = [lower_float(epsilon - _cost_of_delta(budget, alpha, len(orders))) for alpha in orders]
     return tuple(Amount.down(Fraction(limit), places=PLACES) if limit > 0.0 else None for limit in found)
 
 
 def _cost_of_delta(budget: Budget, alpha: float, orders: int) -> arb:
     """Enclose the epsilon that an order costs at a divergence of 0."""
-    share, a = _ball(budget.delta.exact) / orders, arb(alpha)
+    share, a = ball_of(budget.delta.exact) / orders, arb(alpha)
     return -(share.log() + (a - 1).log() - a * (-1 / a).log1p()) / (a - 1)
 
 
@@ -300,7 +296,7 @@ class RenyiAccounting(Accounting):
             return 0.0
         with BALLS, working_precision(_PRECISION):
             found = [
-                upper_float(_ball(total.exact) + _cost_of_delta(self.budget, alpha, len(self.orders)))
+                upper_float(ball_of(total.exact) + _cost_of_delta(self.budget, alpha, len(self.orders)))
                 for alpha, total in zip(self.orders, sums, strict=True)
                 if total is not None
             ]

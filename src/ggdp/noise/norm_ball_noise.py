@@ -47,23 +47,22 @@ Prekopa, "On logarithmic concave measures and functions" (1973).
 from __future__ import annotations
 
 import math
-import numbers
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field, frozen
-from flint import arb, fmpq
+from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from ggdp import _validate
-from ggdp._balls import BALLS, hull, power, working_precision
+from ggdp._balls import BALLS, ball_of, hull, power, working_precision
 from ggdp.errors import ArgumentError, ArgumentTypeError, EntropyError
 from ggdp.noise.entropy import Source, checked_source, fill, random_bits
 from ggdp.noise.generalized_gaussian import Floats, checked_scale
 from ggdp.noise.integer_noise import WIDEST
-from ggdp.privacy.grid import LARGEST, LEAST, Grid, exact_numbers, refusal
+from ggdp.privacy.grid import LARGEST, LEAST, Grid, exact_fraction, exact_numbers, refusal
 from ggdp.proofs.noise_law import NoiseLaw
 
 if TYPE_CHECKING:
@@ -163,11 +162,11 @@ class NormBallNoise:
             more = (int.from_bytes(row.tobytes(), "big") for row in buffer)
             numerators, bits = [n << word | new for n, new in zip(numerators, more, strict=True)], bits + word
             with BALLS, working_precision(bits + _SPARE_BITS):
-                noise = [x * _ball(b) for x, b in zip(self._enclose(numerators, bits), scales, strict=True)]
+                noise = [x * ball_of(b) for x, b in zip(self._enclose(numerators, bits), scales, strict=True)]
                 if all(x.rad() < 2.0**-40 for x in noise):
                     ends = (s + Fraction(1, 2) for s in rest)
                     signed = (-x if signs >> k & 1 else x for k, x in enumerate(noise))
-                    found = [(x + _ball(end)).floor().unique_fmpz() for x, end in zip(signed, ends, strict=True)]
+                    found = [(x + ball_of(end)).floor().unique_fmpz() for x, end in zip(signed, ends, strict=True)]
                     if None not in found:
                         return [int(k) for k in found]
         raise EntropyError("the source of randomness repeats itself, so it is broken; no noise was drawn")
@@ -270,18 +269,11 @@ def _steps_and_rest(given: NDArray[Any], grid: Grid) -> tuple[list[int], list[Fr
     for value in given.tolist():
         if value != value:
             raise refusal("must not hold NaN; replace missing values first, by a rule that is public")
-        if isinstance(value, numbers.Rational):
-            exact = Fraction(int(value.numerator), int(value.denominator))
-        else:
-            exact = Fraction(math.copysign(2.0**1000, value) if math.isinf(value) else float(value))
-        exact /= Fraction(grid.step)
+        finite = math.copysign(2.0**1000, value) if value in (math.inf, -math.inf) else value
+        exact = exact_fraction(finite) / Fraction(grid.step)
         whole.append(math.floor(exact))
         rest.append(exact - whole[-1])
     return whole, rest
-
-
-def _ball(x: Fraction) -> arb:
-    return arb(fmpq(x.numerator, x.denominator))
 
 
 @lru_cache(maxsize=64)

@@ -78,7 +78,6 @@ Optimal Convergence Rates", STOC 2011 (intervals between data points as candidat
 from __future__ import annotations
 
 import math
-import numbers
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -88,12 +87,13 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb
 from numpy.typing import NDArray
 
-from ggdp._balls import BALLS, working_precision
+from ggdp._balls import BALLS, ball_of, working_precision
 from ggdp.noise.entropy import Integers, Source, random_bits, uniform_integers
 from ggdp.noise.table import is_below
+from ggdp.privacy.grid import exact_fraction
 
 MOST_CANDIDATES = 1 << 31
 # Rates beyond it, or below its inverse, could leave the range of floats.
@@ -121,13 +121,13 @@ class Weights:
         """Return the weights of a flat array of finite numbers, at least one, as `exact_numbers` gives it."""
         if utilities.dtype == object:
             exact = np.empty(utilities.size, dtype=object)
-            exact[:] = [_fraction(utility) for utility in utilities]
+            exact[:] = [exact_fraction(utility) for utility in utilities]
             utilities = exact
-        return cls(utilities, _fraction(utilities.max()), rate)
+        return cls(utilities, exact_fraction(utilities.max()), rate)
 
     def enclose(self, i: int) -> arb:
         """Enclose w_i at the working precision."""
-        return (-_ball(self.rate * (self.top - _fraction(self.utilities[i])))).exp()
+        return (-ball_of(self.rate * (self.top - exact_fraction(self.utilities[i])))).exp()
 
     def floats(self) -> NDArray[np.float64]:
         """Return floats within `ERROR` of the weights."""
@@ -233,15 +233,6 @@ def _powers() -> tuple[NDArray[np.float64], float, float]:
     return table, high, low
 
 
-def _fraction(value: Any) -> Fraction:  # noqa: ANN401 - a number of Python or NumPy
-    """Return a number exactly; NumPy's integers would overflow inside a fraction."""
-    if isinstance(value, numbers.Integral):
-        return Fraction(int(value))
-    if isinstance(value, numbers.Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
-    return Fraction(float(value))
-
-
 TOLERANCE = 2.0**-36
 
 # Beyond this exponent floats are upper bounds only.
@@ -271,10 +262,10 @@ class CandidateRuns:
     def weight(self, run: int, least: int) -> arb:
         """Enclose the weight of a run at the working precision, given the least error of its cell."""
         rate, size, growth = self.rate / self.divisor, int(self.sizes[run]), int(self.growth[run])
-        height = (-_ball(rate * (int(self.errors[run]) - least))).exp()
+        height = (-ball_of(rate * (int(self.errors[run]) - least))).exp()
         if growth == 0:
             return height * size
-        return height * (-_ball(rate * growth * size)).expm1() / (-_ball(rate * growth)).expm1()
+        return height * (-ball_of(rate * growth * size)).expm1() / (-ball_of(rate * growth)).expm1()
 
 
 def select_in_cells(
@@ -351,12 +342,8 @@ def _geometric(step: Fraction, size: int, rng: Source, word: int) -> int:
         with BALLS, working_precision(bits + _SPARE_BITS):
             # All V of these first bits: the middle of them, with the half of their width as its radius.
             uniform = (arb(2 * numerator + 1, 1)) * arb(2) ** -(bits + 1)
-            place = -(uniform * (-_ball(step * size)).expm1()).log1p() / _ball(step)
+            place = -(uniform * (-ball_of(step * size)).expm1()).log1p() / ball_of(step)
             low, high = place.lower().floor().unique_fmpz(), place.upper().floor().unique_fmpz()
             if low is not None and low == high and 0 <= int(low) < size:
                 return int(low)
         numerator, bits = (numerator << word) | random_bits(rng, word), bits + word
-
-
-def _ball(x: Fraction) -> arb:
-    return arb(fmpq(x.numerator, x.denominator))

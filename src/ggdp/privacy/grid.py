@@ -112,6 +112,13 @@ def exact_numbers(values: ArrayLike) -> Exact:
     raise refused_type("must be integers or floats of at most 64 bits (fractions.Fraction is fine too)")
 
 
+def exact_fraction(value: Any) -> Fraction:  # noqa: ANN401 - a number of Python or NumPy
+    """Return a number exactly; NumPy's integers would overflow inside a fraction."""
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    return Fraction(float(value))
+
+
 def _is_masked(values: object) -> bool:
     """Return whether there is a masked array among the values."""
     if isinstance(values, list | tuple):
@@ -277,7 +284,7 @@ class Grid:
         found = []
         for value in x:
             if isinstance(value, numbers.Rational):
-                exact = Fraction(int(value.numerator), int(value.denominator)) / Fraction(self.step)
+                exact = exact_fraction(value) / Fraction(self.step)
                 found.append(min(max(math.floor(exact + Fraction(1, 2)), LEAST), LARGEST))
             else:
                 found.append(int(self._index_of_floats(np.array([value], dtype=np.float64))[0]))
