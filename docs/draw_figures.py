@@ -20,6 +20,7 @@ from ggdp.plots import plot_plan
 from ggdp.plots.budget_figures import plot_burn_down
 from ggdp.plots.style import BLACK, BLUE, VERMILION, curve, label, new_figure, plain_ticks, show_legend
 from ggdp.privacy.beliefs import belief
+from ggdp.tables.table_noise import common_total_mechanism
 from ggdp_reproduction import comparisons, figures
 
 if TYPE_CHECKING:
@@ -89,8 +90,11 @@ def draw_many_tables() -> Figure:
     best = [ggdp.plan(ggdp.ApproxDP(1.0, 1e-6), query, support="integer").best.error for query in queries]
     # A table that may leave out somebody has two free cells, a complete one has one, beside the total.
     hidden, complete = ([spreads((free,) * number, "added", 1.0)[0] for number in numbers] for free in (2, 1))
-    found = (laplace, best, hidden, complete)
-    names = ("independent Laplace", "independent, delta 1e-6", "drawn together", "drawn together, complete")
+    pairs = [ggdp.Sensitivity.groups([2] * number, complete=[True] * number) for number in numbers]
+    total = [common_total_mechanism(ggdp.ApproxDP(1.0, 1e-6), query).std for query in pairs]
+    found = (laplace, best, hidden, complete, total)
+    drawn = ("drawn together", "drawn together, complete", "total and differences, delta 1e-6")
+    names = ("independent Laplace", "independent, delta 1e-6", *drawn)
     for style, (errors, name) in enumerate(zip(found, names, strict=True)):
         curve(axes, numbers, errors, style, name, marker="o", markersize=3)
     axes.set_xscale("log")

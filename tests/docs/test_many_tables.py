@@ -6,6 +6,7 @@ import pytest
 
 import ggdp
 from ggdp.noise.minkowski_noise import spreads
+from ggdp.tables.table_noise import common_total_mechanism
 
 PAGES = ("how-to/many-tables.md", "explanation/theory/minkowski.md")
 WORKERS = "docs/examples/workers"
@@ -49,3 +50,21 @@ def test_the_table_of_standard_deviations(says, tables, cells, marks):
     says(complete, ggdp.MinkowskiMechanism(1.0, ggdp.Sensitivity.groups(sizes, complete=[True] * tables)).std)
     query = ggdp.Sensitivity.groups(sizes)
     says(independent, ggdp.calibrate(ggdp.PureDP(1.0), query, order=1, support="integer").std)
+
+
+def test_a_hundred_complete_tables_with_two_cells(says):
+    goal = ggdp.ApproxDP(1.0, 1e-6)
+    says("many-hundred", common_total_mechanism(goal, pairs(100)).std)
+    says("many-hundred-best", ggdp.plan(goal, ggdp.Sensitivity.cells(100, 1), support="integer").best.error)
+
+
+@pytest.mark.parametrize("tables", [31, 32])
+def test_where_noise_with_a_common_total_begins(says, tables):
+    says("many-change", 32)
+    domain = {f"q{k}": {"levels": ["no", "yes"], "complete": True} for k in range(tables)}
+    plan = ggdp.plan_table([[name] for name in domain], goal=ggdp.ApproxDP(1.0, 1e-6), domain=domain, unit="row")
+    assert plan.compared[0][0].startswith("common-total") == (tables == 32)
+
+
+def pairs(tables):
+    return ggdp.Sensitivity.groups([2] * tables, complete=[True] * tables)

@@ -71,6 +71,11 @@ REGIMES = {
         PURE,
         {"domain": {**DOMAIN, "sex": WHOLE, "ward": {"levels": DOMAIN["ward"]["levels"], "complete": True}}},
     ),
+    "tables with a common total": (
+        [["sex"], ["ward"]],
+        ggdp.ApproxDP(0.5, 0.05),
+        {"domain": {"sex": WHOLE, "ward": {"levels": ["births", "eyes"], "complete": True}}},
+    ),
     "tables together, replaced": ([["sex"], ["sex", "age"]], PURE, {"neighbours": "replace-one", "total": 240}),
     "units": (["ward"], PURE, UNITS),
     "units named, several tables": ([["sex"], ["ward", "age"]], APPROX, {**UNITS, "unit_name": "patients"}),

@@ -55,7 +55,7 @@ COMPARISONS: dict[str, int] = {
     "norms of long vectors": 3 * 3 * 2,
     "intervals": 2 * 5,
     "intervals of shares": 2 * 3,
-    "intervals of tables together": 2 * 2,
+    "intervals of tables together": 3 * 2,
     "intervals of quantiles": 2 * 5,
     "intervals of quantiles by halves": 2 * 10 * 2,
     "positions of quantiles": 2 * 3 * 2,

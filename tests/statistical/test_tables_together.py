@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pytest
+from tests.reference.common_total import law_of_table
 from tests.reference.norm_lattice import norm_lattice
 from tests.statistical import laws
 from tests.statistical.budget import compares
@@ -17,32 +19,46 @@ PEOPLE = pa.table({"a": ["x", "y", "x"], "b": ["x", None, "y"]})
 
 class Released(NamedTuple):
     label: str
-    complete: bool
+    complete: tuple[bool, bool]
     table: int
+    goal: ggdp.PureDP | ggdp.ApproxDP = ggdp.PureDP(1.0)
 
     def plan(self):
-        domain = {"a": {"levels": ["x", "y"], "complete": self.complete}, "b": ["x", "y"]}
-        plan = ggdp.plan_table([["a"], ["b"]], 1.0, domain, unit="row")
+        domain = {name: {"levels": ["x", "y"], "complete": self.complete[k]} for k, name in enumerate("ab")}
+        plan = ggdp.plan_table([["a"], ["b"]], self.goal, domain, unit="row")
         assert plan.compared
         return plan
 
+    def errors_and_masses(self, plan):
+        """Errors of the first count of the table, and their probabilities, by enumeration."""
+        if self.goal.delta:
+            noise = plan.mechanism.errors
+            found, _ = law_of_table(noise.order, noise.scale, noise.total, noise.difference)
+            return np.array([first for first, _ in found]), np.array(list(found.values()))
+        groups = tuple(2 - whole for whole in self.complete)
+        cells, masses = norm_lattice(groups, self.complete, plan.mechanism.scale, 18)
+        return cells[2 * self.table], masses
+
     def errors(self, plan, number):
         """How far the first count of the table is off, in so many releases."""
-        return (
-            np.array([plan.run(PEOPLE).tables[self.table].noisy_count[0] for _ in range(number)]) - (2, 1)[self.table]
-        )
+        first = np.array([plan.run(PEOPLE).tables[self.table].noisy_count[0] for _ in range(number)])
+        return first - (2, 1 + self.complete[1])[self.table]
 
 
-CASES = [Released("complete", complete=True, table=0), Released("not-complete", complete=False, table=1)]
+CASES = [
+    Released("complete", complete=(True, False), table=0),
+    Released("not-complete", complete=(False, False), table=1),
+    Released("common-total", complete=(True, True), table=1, goal=ggdp.ApproxDP(1.0, 0.05)),
+]
 
 
+@pytest.mark.filterwarnings("ignore::ggdp.errors.PrivacyWarning")
 @compares("intervals of tables together", CASES, each=2, fast=RELEASES)
 def test_intervals_of_tables_that_share_noise_cover_as_often_as_their_law_says(case, size, allowance):
     plan = case.plan()
     half = plan.half_widths[case.table]
-    groups = (2 - case.complete, 2)
-    cells, masses = norm_lattice(groups, (case.complete, False), plan.mechanism.scale, 18)
-    first = np.abs(cells[2 * case.table])
+    first, masses = case.errors_and_masses(plan)
+    first = np.abs(first)
     share, fewer = (float(masses[first <= h].sum()) for h in (half, half // 3))
     assert share >= 0.95 - 1e-6
     law, other = (laws.dense(0, np.array([1.0 - x, x])) for x in (share, fewer))

@@ -11,6 +11,8 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from attrs import evolve
+from jsonschema import Draft202012Validator
 from tests.cases import examples
 from tests.reference.norm_lattice import norm_lattice
 from tests.sources.zoo import ENGINES, FILES
@@ -18,11 +20,13 @@ from tests.sources.zoo import ENGINES, FILES
 import ggdp
 from ggdp.errors import ArgumentError, ChangedSourceError
 from ggdp.noise import SeededSource
+from ggdp.noise.common_total_noise import CommonTotalNoise
+from ggdp.noise.integer_noise import IntegerNoise
 from ggdp.noise.minkowski_noise import MinkowskiNoise
 from ggdp.proofs.noise_law import NoiseLaw, Norm
 from ggdp.releases.comparisons import share_ends, sum_half_width
 from ggdp.releases.error_law import ErrorLaw, JointLaw, VectorErrorLaw
-from ggdp.releases.release import manifest_of
+from ggdp.releases.release import manifest_of, manifest_schema
 from ggdp.reports.published import difference
 from ggdp.sources.query import TableSource, open_source
 from ggdp.tables import noisy_counts, table_noise
@@ -34,6 +38,8 @@ from ggdp.tables.table_plan import plan_request
 pytestmark = pytest.mark.filterwarnings("ignore::ggdp.errors.PrivacyWarning")
 
 PURE, APPROX = ggdp.PureDP(1.0), ggdp.ApproxDP(1.0, 1e-6)
+# With this one even two complete tables have noise on their total and differences.
+TOTAL_GOAL = ggdp.ApproxDP(0.5, 0.05)
 YES_NO = ["no", "yes"]
 
 
@@ -72,13 +78,75 @@ def test_ten_yes_no_columns_have_less_than_half_the_error(complete, most, given)
     assert plan.half_width <= 2.2 * std
 
 
-def test_a_hundred_complete_yes_no_columns_keep_a_goal_with_a_delta_by_pure_noise_or_better():
+def test_a_hundred_complete_yes_no_columns_have_noise_on_their_total_and_differences():
     plan = plan_request(asked(questions(100, complete=True), goal=APPROX))
-    independent = table_mechanism(APPROX, plan.request.sensitivity, None)
-    assert max(part.mechanism.std for part in plan.parts) <= independent.std
+    (name, std), (_, independent) = plan.compared
+    assert name == "common-total generalized Gaussian"
+    assert std == plan.mechanism.std <= 24.0
+    assert independent == pytest.approx(42.21, abs=0.01)
+    # (1 + sqrt(100)) / 2 times what one count needs, where independent noise has sqrt(100) times that.
+    assert std / independent == pytest.approx(0.55, abs=0.001)
+    assert plan.guarantee.epsilon == 1.0
+    assert 0.99e-6 <= plan.guarantee.delta <= 1e-6
+    assert plan.half_width <= 2.0 * std + 1.0
+    certificate = plan.mechanism.certificate
+    ggdp.verify(certificate)
+    assert certificate.bound.corner == ((3.0, 1), (1.0, 100))
+    assert "with independent generalized Gaussian noise 42.2" in repr(plan)
 
 
-def random_request(rng):
+@pytest.mark.parametrize(
+    ("goal", "number", "kind"),
+    [
+        (APPROX, 10, "Minkowski"),
+        (APPROX, 30, "Minkowski"),
+        (APPROX, 36, "common-total generalized Gaussian"),
+        (ggdp.ApproxDP(1.0, 1e-3), 8, "Minkowski"),
+        (ggdp.ApproxDP(1.0, 1e-3), 16, "common-total generalized Gaussian"),
+        (ggdp.ProbabilisticDP(1.0, 1e-3), 16, "Minkowski"),
+        (PURE, 60, "Minkowski"),
+    ],
+)
+def test_the_noise_of_the_least_error_is_taken(goal, number, kind):
+    plan = plan_request(asked(questions(number, complete=True), goal))
+    assert plan.compared[0][0] == kind
+    pure = plan_request(asked(questions(number, complete=True))).compared[0][1]
+    assert plan.compared[0][1] <= min(pure, plan.compared[1][1])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"neighbours": "replace-one"},
+        {"unit": "person", "max_cells": 2},
+        {"unit": "person", "max_cells": 1, "count": "rows", "max_rows_per_cell": 2},
+        {"complete": False},
+        {"levels": ["no", "yes", "unknown"]},
+    ],
+)
+def test_other_tables_keep_the_noise_that_they_had(given):
+    column = {name: given[name] for name in ("complete", "levels") if name in given}
+    domain = {name: {**said, **column} for name, said in questions(4, complete=True).items()}
+    more = {name: value for name, value in given.items() if name not in column}
+    plan = plan_request(asked(domain, TOTAL_GOAL, **more))
+    assert "common-total" not in plan.described_mechanism.name
+    assert plan_request(asked(questions(4, complete=True), TOTAL_GOAL)).compared[0][0].startswith("common-total")
+
+
+def test_tables_with_a_common_total_share_a_goal_with_others():
+    domain = questions(60, complete=True) | {"ward": ["a", "b", "c", "d", "e"]}
+    plan = plan_request(asked(domain, APPROX))
+    (name, std), (_, independent) = plan.compared
+    assert name == "common-total generalized Gaussian and Laplace"
+    assert [part.tables for part in plan.parts] == [tuple(range(60)), (60,)]
+    assert std == pytest.approx(max(part.mechanism.std for part in plan.parts), rel=1e-6)
+    assert std <= 0.65 * independent
+    assert min(part.mechanism.std for part in plan.parts) >= 0.97 * std
+    assert 0.99e-6 <= plan.guarantee.delta <= 1e-6
+    assert 1.0 - 1e-9 <= plan.guarantee.epsilon <= 1.0
+
+
+def random_request(rng, delta=None):
     """A request for several declared tables, of any sizes, goals and limits."""
     sizes = [rng.choice([1, 2, 2, 2, 3, 4, 5, 8, 12, 30, 100]) for _ in range(rng.randint(2, 12))]
     domain = {
@@ -89,7 +157,8 @@ def random_request(rng):
     unit = rng.choice([{}, {"unit": "person", "max_cells": rng.randint(1, 4)}])
     if unit and rng.random() < 0.3:
         unit |= {"count": "rows", "max_rows_per_cell": rng.randint(1, 3)}
-    return asked(domain, ggdp.PureDP(epsilon), neighbours=rng.choice(["add-remove", "replace-one"]), **unit)
+    goal = ggdp.PureDP(epsilon) if delta is None else ggdp.ApproxDP(epsilon, delta)
+    return asked(domain, goal, neighbours=rng.choice(["add-remove", "replace-one"]), **unit)
 
 
 def test_no_table_is_planned_with_more_noise_than_independent_noise_of_all():
@@ -107,6 +176,31 @@ def test_no_table_is_planned_with_more_noise_than_independent_noise_of_all():
         better += table_noise.WORTH * worst <= independent
     # Those that are not better keep independent noise.
     assert better > 30
+
+
+def test_noise_with_a_common_total_is_taken_only_where_it_is_less_by_a_percent():
+    request = asked(questions(3, complete=True), TOTAL_GOAL)
+    independent = table_mechanism(TOTAL_GOAL, request.sensitivity, None)
+    worst, _ = table_noise._with_common_total(request, TOTAL_GOAL, independent, independent.std)
+    # The estimate alone would allow for 2% more.
+    assert table_noise._with_common_total(request, TOTAL_GOAL, independent, 1.005 * worst) is None
+    assert table_noise._with_common_total(request, TOTAL_GOAL, independent, 1.015 * worst) is not None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_delta_never_leads_to_more_noise_than_pure_or_independent_noise(seed):
+    rng = random.Random(seed)
+    delta = 10.0 ** rng.uniform(-9, -1)
+    request = random_request(rng, delta)
+    if seed % 2:
+        request = asked(questions(rng.randint(2, 40), complete=True), request.goal)
+    parts, compared = table_parts(request, request.goal)
+    largest = max(np.max(part.mechanism.law.standard_error()) for part in parts)
+    assert largest <= table_mechanism(request.goal, request.sensitivity, None).std * (1 + 1e-9)
+    pure = evolve(request, goal=ggdp.PureDP(request.goal.epsilon))
+    others = table_parts(pure, pure.goal).parts
+    assert largest <= table_noise.WORTH * max(np.max(part.mechanism.law.standard_error()) for part in others)
+    assert bool(compared) == (largest < table_mechanism(request.goal, request.sensitivity, None).std)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -234,6 +328,62 @@ def test_complete_tables_agree_on_their_total_as_published(neighbours):
     assert said in release.manifest["statement"]
 
 
+def test_tables_with_a_common_total_are_published_proved_and_read_again(tmp_path):
+    domain = questions(20, complete=True) | {"free": ["x", "y", "z"]}
+    plan = plan_request(asked(domain, TOTAL_GOAL, nonnegative=True))
+    assert [part.tables for part in plan.parts] == [tuple(range(20)), (20,)]
+    data = pa.table({"free": ["x", "z", None] * 40} | {f"q{k}": ["yes", "no", None] * 40 for k in range(20)})
+    ledger = ggdp.Ledger.create(tmp_path / "people.ledger", ggdp.ApproxDP(1.0, 0.2))
+    release = plan.run(data, ledger=ledger)
+    assert ledger.entries()[0].guarantee == release.guarantee
+    assert len({int(table.noisy_count.sum()) for table in release.tables[:20]}) == 1
+    manifest = json.loads(json.dumps(release.manifest))
+    Draft202012Validator(manifest_schema()).validate(manifest)
+    assert contradiction(manifest) is None
+    first = manifest["mechanism"]["parts"][0]
+    assert first["encoding"] == {"total": 2, "difference": 1, "tables": 20}
+    assert ggdp.compose([manifest]).basic == release.guarantee
+    said = "q18 and q19 add up to the same total, which has noise as well: their noise is drawn together"
+    assert said in manifest["statement"]
+    assert ggdp.TablePlan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
+    release.write(tmp_path / "all.csv")
+    read = ggdp.read_table(tmp_path / "all.manifest.json", 1)
+    assert read.noise == release.tables[1].noise
+    assert read.difference({"q1": "no"}, {"q1": "yes"}) == release.tables[1].difference({"q1": "no"}, {"q1": "yes"})
+    single, every = release.release.interval(), release.release.interval(simultaneous=True)
+    assert np.all(every.upper > single.upper)
+
+
+CHANGES = {
+    "a smaller multiplier of the total": lambda part: part["encoding"].update(total=1),
+    "a larger multiplier": lambda part: part["encoding"].update(difference=3),
+    "fewer tables": lambda part: part["encoding"].update(tables=2),
+    "no encoding": lambda part: part.pop("encoding"),
+    "a smaller scale": lambda part: part.update(scale=part["scale"] / 2),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_manifest_of_another_encoding_is_refused(change):
+    plan = plan_request(asked(questions(3, complete=True), TOTAL_GOAL))
+    manifest = json.loads(json.dumps(plan.run(pa.table(dict.fromkeys(plan.request.domain.names, YES_NO))).manifest))
+    assert contradiction(manifest) is None
+    CHANGES[change](manifest["mechanism"])
+    assert contradiction(manifest) is not None
+
+
+@pytest.mark.parametrize("other", [{"complete": False}, {"levels": ["no", "yes", "unknown"]}])
+def test_a_manifest_may_not_encode_tables_that_are_not_complete_pairs(other):
+    plan = plan_request(asked(questions(3, complete=True), TOTAL_GOAL))
+    data = pa.table(dict.fromkeys(plan.request.domain.names, YES_NO))
+    manifest = json.loads(json.dumps(plan.run(data).manifest))
+    changed = {name: {"levels": YES_NO, "complete": True, **other} for name in plan.request.domain.names}
+    forged = json.loads(json.dumps(plan_request(asked(changed, TOTAL_GOAL)).run(data).manifest))
+    for name in ("mechanism", "losses", "error"):
+        forged[name] = manifest[name]
+    assert "complete tables of two cells" in contradiction(forged)
+
+
 def test_the_total_that_is_asserted_is_fitted_after_the_noise():
     domain = questions(3)
     release = plan_request(asked(domain, neighbours="replace-one", total=5)).run(
@@ -320,6 +470,29 @@ def test_one_unit_changes_the_counts_by_no_more_than_the_certified_norm(tmp_path
     assert max(found) > 0
 
 
+@pytest.mark.parametrize("name", ["rows", "units", "rows that are counted"])
+@pytest.mark.parametrize("source", [name for name in SOURCES if name not in ("ibis", "polars lazy")])
+def test_one_unit_changes_total_and_differences_by_their_multipliers(tmp_path, source, name):
+    given = {"rows that are counted": {"where": "b = 'x'"}, "units": {"unit": "person", "max_cells": 1}}.get(name, {})
+    data, make = people(rows=24), SOURCES[source]
+    plan = plan_request(asked({name: {"levels": ["x", "y"], "complete": True} for name in "bcd"}, TOTAL_GOAL, **given))
+    noise = plan.mechanism.errors
+    corner = [noise.total] + [noise.difference] * 3
+
+    def encoded(rows):
+        return np.array(noise.encode(np.concatenate(true_counts(plan, make(rows, tmp_path)))))
+
+    with_all, found = encoded(data), []
+    persons, is_row = data["person"].to_pylist(), plan.request.unit is None
+    for unit in range(0, 24, 6) if is_row else sorted(set(persons))[::3]:
+        mine = [unit == (row if is_row else person) for row, person in enumerate(persons)]
+        found.append(np.abs(with_all - encoded(data.filter(pa.array([not one for one in mine])))).tolist())
+    # Nobody is between: all of the corner, or nothing of a unit whose rows are not counted.
+    assert all(change in (corner, [0] * 4) for change in found)
+    assert corner in found
+    assert name == "rows that are counted" or [0] * 4 not in found
+
+
 # --- intervals ---
 
 
@@ -328,6 +501,23 @@ LAWS = {
     "hidden": Norm(kind="added", groups=(2, 1)),
     "three complete": Norm(kind="added", groups=(2,), complete=(True,)),
 }
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("multipliers", [(1, 1), (3, 2)])
+def test_half_widths_of_sums_and_differences_of_tables_with_a_common_total_cover(level, multipliers):
+    total, difference = multipliers
+    noise = CommonTotalNoise(order=1.5, scale=3.0, total=total, difference=difference, tables=2)
+    part = VectorErrorLaw(law=noise).of_groups[1]
+    source, zero = SeededSource(seed=28), np.array(noise.encode(np.zeros(4, dtype=np.int64)))
+    drawn = IntegerNoise(order=1.5, scale=3.0).sample(60_000, rng=source).reshape(-1, 3)
+    errors = np.array([noise.decode(zero + one, source)[2:] for one in drawn])
+    for weights, known in (((1, 0), (1, 0)), ((1, 1), (2, 0)), ((1, -1), (1, 1))):
+        h = sum_half_width(((part, *known),), level)
+        share = np.mean(np.abs(errors @ weights) <= h)
+        # Five standard deviations of a share.
+        assert share >= level - 0.011
+        assert h == 0 or known == (1, 1) or np.mean(np.abs(errors @ weights) <= h - 1) <= level + 0.011
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
@@ -404,10 +594,11 @@ def test_the_noise_of_two_releases_adds_up_in_their_differences(tmp_path):
     assert read.shares().to_arrow() == both.tables[1].shares().to_arrow()
 
 
-def test_an_empty_source_looks_empty_and_a_full_one_does_not():
-    domain = questions(10)
+@pytest.mark.parametrize(("complete", "goal"), [(False, PURE), (True, TOTAL_GOAL)])
+def test_an_empty_source_looks_empty_and_a_full_one_does_not(complete, goal):
+    domain = questions(10, complete=complete)
     empty = pa.table({name: pa.array([], pa.string()) for name in domain})
-    plan = plan_request(asked(domain))
+    plan = plan_request(asked(domain, goal))
     assert sum("consistent with an empty table" in note for note in plan.run(empty).notes) == 10
     full = pa.table(dict.fromkeys(domain, YES_NO * 200))
     assert plan.run(full).notes == ()
@@ -445,6 +636,16 @@ def test_a_manifest_of_parts_is_refused_without_its_request_and_with_too_much_ep
     for name in ("mechanism", "losses", "error"):
         manifest[name] = stolen[name]
     assert "more than the epsilon of the goal" in contradiction(manifest)
+
+
+def test_a_manifest_of_parts_with_too_much_delta_is_refused():
+    domain = questions(20, complete=True) | {"free": ["x", "y", "z"]}
+    data = pa.table({name: ["x", "y"] for name in domain})
+    goals = (ggdp.ApproxDP(0.5, delta) for delta in (0.05, 0.06))
+    manifest, more = (json.loads(json.dumps(plan_request(asked(domain, goal)).run(data).manifest)) for goal in goals)
+    for name in ("mechanism", "losses", "error"):
+        manifest[name] = more[name]
+    assert "more than the epsilon of the goal together, or its delta" in contradiction(manifest)
 
 
 def test_noise_is_drawn_for_a_set_of_tables_at_once():

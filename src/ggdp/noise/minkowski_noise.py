@@ -255,6 +255,11 @@ class MinkowskiNoise:
         return spreads(self.groups, self.kind, self.scale)
 
     @property
+    def total_std(self) -> float:
+        """Standard deviation of the total that complete groups have in common."""
+        return 0.0 if self.kind == "replaced" else spreads((*self.groups, 0), self.kind, self.scale)[-1]
+
+    @property
     def _moments(self) -> tuple[float, dict[int, float]]:
         return _moments(self.kind, self.groups, self._float_scale)
 

@@ -59,8 +59,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from ggdp.noise import bounded_law
-from ggdp.noise.minkowski_noise import MinkowskiNoise, spreads
-from ggdp.noise.norm_ball_noise import vector_noise
+from ggdp.noise.norm_ball_noise import NormBallNoise
 from ggdp.releases.error_law import VectorErrorLaw, checked_level, simultaneous_half_width
 
 if TYPE_CHECKING:
@@ -185,8 +184,8 @@ def sum_half_width(parts: tuple[Part, ...], level: float) -> int:
 def _masses_of_cell(law: float | VectorErrorLaw, second: float, third: int) -> Floats | None:
     """Return P(K = k) of the noise of one cell, for k from -n to n with nearly all; None if these are too many."""
     if isinstance(law, VectorErrorLaw):
-        noise = vector_noise(law.law)
-        if second + third != 1 or law.group is None or not isinstance(noise, MinkowskiNoise):
+        noise = law.vectors
+        if second + third != 1 or law.group is None or isinstance(noise, NormBallNoise):
             return None
         most = noise.half_widths(1.0 - _INEXACT)[law.group]
         if most > _MOST_OF_CELL:
@@ -210,9 +209,9 @@ def _of_several(level: float, number: int) -> float:
 
 def _norm_half_width(law: VectorErrorLaw, plus: int, minus: int, level: float) -> int:
     """Return an h with P(|S| <= h) >= level for a sum of cells with noise of a norm, less a sum of others."""
-    noise, j, number = vector_noise(law.law), law.group, plus + minus
+    noise, j, number = law.vectors, law.group, plus + minus
     assert j is not None
-    assert isinstance(noise, MinkowskiNoise)
+    assert not isinstance(noise, NormBallNoise)
     if number <= 1:
         return int(law.half_width(level)) * number
     found = [number * int(law.half_width(_of_several(level, number)))]
@@ -224,8 +223,7 @@ def _norm_half_width(law: VectorErrorLaw, plus: int, minus: int, level: float) -
             half = _of_several(level, 2)
             found.append(noise.total_half_width(half) + _norm_half_width(law, cells - plus, 0, half))
     exchangeable = cells + (not is_complete)
-    of_total = 0.0 if noise.kind == "replaced" else spreads((*noise.groups, 0), noise.kind, noise.scale)[-1] ** 2
-    variance = noise.std[j] ** 2
+    of_total, variance = noise.total_std**2, noise.std[j] ** 2
     covariance = (of_total / exchangeable - variance) / (exchangeable - 1)
     spread = number * variance + ((plus - minus) ** 2 - number) * covariance
     # Variances are off by less than 1e-5 of themselves, and of those that they are differences of.

@@ -81,7 +81,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from attrs import evolve, field
@@ -93,12 +93,16 @@ from ggdp._records import checked, frozen
 from ggdp._rounding import rounded_up
 from ggdp.errors import ArgumentError
 from ggdp.noise.bounded_law import BoundedIntegerErrors, running_sums, weights
+from ggdp.noise.common_total_noise import CommonTotalNoise
 from ggdp.noise.entropy import Integers
 from ggdp.noise.generalized_gaussian import Floats, checked_order, checked_scale
 from ggdp.noise.integer_law import IntegerGeneralizedGaussian, least_with_tail
 from ggdp.noise.norm_ball_noise import NormBallNoise, vector_noise
 from ggdp.privacy.grid import LARGEST, LEAST, Grid, exact_numbers
 from ggdp.proofs.noise_law import NoiseLaw, Norm
+
+if TYPE_CHECKING:
+    from ggdp.noise.minkowski_noise import MinkowskiNoise
 
 Range: TypeAlias = "tuple[Integers, Integers]"
 
@@ -635,9 +639,9 @@ class ErrorLaw:
 
 
 @lru_cache(maxsize=64)
-def _vector_half_widths(law: NoiseLaw, level: float, simultaneous: bool) -> ArrayLike:
+def _vector_half_widths(law: NoiseLaw | CommonTotalNoise, level: float, simultaneous: bool) -> ArrayLike:
     """Return half-widths of noise of a norm: of each group, of a coordinate of size 1, or one of all together."""
-    noise = vector_noise(law)
+    noise = VectorErrorLaw(law=law).vectors
     if simultaneous:
         return noise.simultaneous_half_width(level)
     return noise.half_width(level) if isinstance(noise, NormBallNoise) else noise.half_widths(level)
@@ -649,8 +653,8 @@ class VectorErrorLaw:
 
     Parameters
     ----------
-    law : NoiseLaw
-        The noise: of an l_p norm in the unit of the data, of groups in steps.
+    law : NoiseLaw or CommonTotalNoise
+        The noise: of an l_p norm in the unit of the data, of groups in steps, of tables with a common total in counts.
     step : float, optional
         Step of the grid that noisy values are on; None on the integers.
     places : tuple of int, optional
@@ -672,7 +676,7 @@ class VectorErrorLaw:
     [[9, -8, -5, -4], [25, 8, 11, 12]]
     """
 
-    law: NoiseLaw
+    law: NoiseLaw | CommonTotalNoise
     step: float | None = checked(lambda step: Grid(step=step).step, default=None)
     places: tuple[int, ...] | None = None
     group: int | None = None
@@ -698,6 +702,11 @@ class VectorErrorLaw:
     def scale(self) -> float:
         """Scale of the noise."""
         return self.law.scale
+
+    @property
+    def vectors(self) -> MinkowskiNoise | NormBallNoise | CommonTotalNoise:
+        """The noise of the whole vector, which knows tails and deviations."""
+        return self.law if isinstance(self.law, CommonTotalNoise) else vector_noise(self.law)
 
     @property
     def of_groups(self) -> tuple[VectorErrorLaw, ...]:
@@ -731,7 +740,7 @@ class VectorErrorLaw:
     def standard_error(self, true: ArrayLike | None = None) -> float | Floats:
         """Return the standard deviation of each value, at hypothetical true ones, or the largest of the vector."""
         law = evolve(self, places=None) if true is None else self
-        each = law._of_values(vector_noise(self.law).std)
+        each = law._of_values(self.vectors.std)
         if true is None:
             return float(each.max())
         return each.reshape(np.shape(true)) if self.group is None else np.broadcast_to(each, np.shape(true))
@@ -779,7 +788,7 @@ class JointLaw:
     bounds: ClassVar[None] = None
 
     @property
-    def noise(self) -> NoiseLaw | None:
+    def noise(self) -> NoiseLaw | CommonTotalNoise | None:
         """The noise of a norm that all runs have a part in; None where there is none."""
         laws = {law.law if isinstance(law, VectorErrorLaw) else None for _, law in self.runs}
         return laws.pop() if len(laws) == 1 else None

@@ -50,6 +50,7 @@ from ggdp import _validate
 from ggdp._records import checked, frozen
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError
+from ggdp.noise.common_total_noise import CommonTotalNoise
 from ggdp.privacy import Guarantee, Neighbours
 from ggdp.privacy.grid import LARGEST
 from ggdp.proofs.certificate import Certificate
@@ -166,9 +167,16 @@ class NoiseRecord:
             "threshold": None if self.threshold is None else self.threshold.to_dict(),
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
             # The certificate, which has it too, is not in a ledger.
-            **({} if (norm := getattr(law, "norm", None)) is None else {"norm": norm.to_dict()}),
+            **self._of_vectors(),
             **({"parts": parts} if parts else {}),
         }
+
+    def _of_vectors(self) -> dict[str, Any]:
+        """Return the norm of noise of one, or how counts with a common total are encoded."""
+        noise = self.law.law if isinstance(self.law, VectorErrorLaw) else getattr(self.law, "noise", None)
+        if isinstance(noise, CommonTotalNoise):
+            return {"encoding": noise.encoding}
+        return {} if noise is None or noise.norm is None else {"norm": noise.norm.to_dict()}
 
     def __str__(self) -> str:
         if self.parts:

@@ -20,6 +20,7 @@ from ggdp._files import MOST_JSON, parsed_json, read_file
 from ggdp._rounding import number_of, rounded_up_text
 from ggdp.accounting.composition import manifest_in, part_of_manifest
 from ggdp.errors import ArgumentError
+from ggdp.noise.common_total_noise import CommonTotalNoise
 from ggdp.proofs.certificate import Certificate
 from ggdp.proofs.noise_law import NoiseLaw, Norm
 from ggdp.releases.comparisons import Estimate, sum_half_width
@@ -365,12 +366,15 @@ def _read_table(release: PublishedRelease, table: int | str) -> Table:
     request, noise = TableRequest.from_dict(about["request"], dates), release.mechanism
     domain = request.domains[number]
     part = next(one for one in noise.get("parts", [noise]) if number + 1 in one.get("tables", (number + 1,)))
-    if "norm" in part:
-        of_norm = NoiseLaw(order=1.0, scale=part["scale"], support="integer", norm=Norm.from_dict(part["norm"]))
+    law: ErrorLaw | VectorErrorLaw = ErrorLaw(order=part["order"], scale=part["scale"])
+    if "encoding" in part or "norm" in part:
+        vectors: NoiseLaw | CommonTotalNoise
+        if "encoding" in part:
+            vectors = CommonTotalNoise(order=part["order"], scale=part["scale"], **part["encoding"])
+        else:
+            vectors = NoiseLaw(order=1.0, scale=part["scale"], support="integer", norm=Norm.from_dict(part["norm"]))
         place = part["tables"].index(number + 1) if "tables" in part else number
-        law: ErrorLaw | VectorErrorLaw = VectorErrorLaw(law=of_norm).of_groups[place]
-    else:
-        law = ErrorLaw(order=part["order"], scale=part["scale"])
+        law = VectorErrorLaw(law=vectors).of_groups[place]
     # The rows of a table that shows every cell are those of its domain.
     keys = keys_of_cells(domain, possible_cells(domain))
     counts = {name: np.array([int(row[name]) for row in rows], dtype=np.int64) for name in request.count_columns}

@@ -47,7 +47,8 @@ from ggdp.ledger import EntryReference
 from ggdp.mechanisms.additive import kind_of
 from ggdp.mechanisms.certified_noise import saturation_of
 from ggdp.mechanisms.exponential_mechanism import SELECTION, UTILITY
-from ggdp.privacy import Guarantee, PureDP, Sensitivity
+from ggdp.noise.common_total_noise import CommonTotalNoise
+from ggdp.privacy import ApproxDP, Guarantee, PureDP, Sensitivity
 from ggdp.privacy.grid import Grid
 from ggdp.proofs.bound import EXACT
 from ggdp.proofs.certificate import Certificate, require_proved
@@ -60,7 +61,7 @@ from ggdp.releases.release import PLAIN, adjust, charged_to, make_release, manif
 from ggdp.tables.request import TableRequest
 from ggdp.tables.statistics.statistics_plan import GRID, StatisticsPlan, block_change, in_blocks
 from ggdp.tables.table_manifest import table_manifest
-from ggdp.tables.table_noise import NoisePart, TableNoise, cells_of, groups_of
+from ggdp.tables.table_noise import CommonTotalMechanism, NoisePart, TableNoise, cells_of, groups_of
 from ggdp.tables.table_noise import joint as joint_guarantee
 from ggdp.tables.table_plan import plan_request
 
@@ -192,7 +193,12 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
         stated, parts = manifest["mechanism"].get("parts"), []
         for plain in stated or [manifest["mechanism"]]:
             of = tuple(_integer(one, at_least=1) - 1 for one in plain["tables"]) if stated else every
-            share = PureDP(plain["certificate"]["target"]) if stated else goal
+            share = _share(plain["certificate"]) if stated else goal
+            if (encoding := plain.get("encoding")) is not None:
+                total, difference = (_integer(encoding[name], at_least=1) for name in ("total", "difference"))
+                base = noise_for(share, CommonTotalNoise.changes(total, difference, len(of)), None)
+                parts.append(NoisePart(of, CommonTotalMechanism(base, groups_of(request, of), total, difference)))
+                continue
             is_of_norm, blocks = plain.get("norm") is not None, split and in_blocks(request, split)
             if split is None or blocks is None:
                 change = groups_of(request, of) if is_of_norm else cells_of(request, of)
@@ -201,8 +207,9 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
             parts.append(NoisePart(of, noise_for(share, change, None)))
         if sorted(one for part in parts for one in part.tables) != list(every):
             raise _ContradictionError("mechanism.parts does not name each table once")
-        if joint_guarantee(part.mechanism.guarantee for part in parts).epsilon > goal.epsilon:
-            raise _ContradictionError("mechanism.parts have more than the epsilon of the goal together")
+        together = joint_guarantee(part.mechanism.guarantee for part in parts)
+        if together.epsilon > goal.epsilon or together.delta > goal.delta:
+            raise _ContradictionError("mechanism.parts have more than the epsilon of the goal together, or its delta")
         return TableNoise(tuple(parts))
 
     every = tuple(range(len(request.by)))
@@ -226,6 +233,13 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
     elif len(shape) == 1 and shape[0] <= values:
         derived["values"]["shape"] = shape
     return derived
+
+
+def _share(certificate: Mapping[str, Any]) -> Guarantee:
+    """Return what a part of several tables has of a goal, by its certificate; `_noise` checks that it proves that."""
+    if certificate["quantity"] == "epsilon":
+        return PureDP(certificate["target"])
+    return ApproxDP(certificate["parameters"]["epsilon"], certificate["target"])
 
 
 def _mechanism(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,10 @@ The sets are those with the least sum of s, among runs of the tables in the orde
 the largest standard deviation is then below 99 % of that of independent noise, which is the same in every table: so no
 table is worse. A goal with a delta may be kept by this pure noise, where it is better.
 
+For approximate DP, complete tables of two cells are tried as one more set, which has all of delta: that of noise on
+their common total and on the difference of each (`ggdp.noise.common_total_noise`). It is searched for where an estimate
+says that it may be better, and taken where it is.
+
 A dry run and the release that follows it need the same calibration, and finding it can take seconds. So its certificate
 is kept in the user's cache directory. It depends on the request alone: no data, and nothing computed from data, is in
 it. A certificate from the cache is checked against the question and proved again before it is used, so that a file that
@@ -30,22 +34,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from contextlib import suppress
 from dataclasses import asdict, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import flint
+from attrs import frozen
 
 from ggdp._files import cache_directory, read_json, write_together
 from ggdp._rounding import rounded_up
 from ggdp.calibration import Calibration, calibrate
 from ggdp.calibration.calibration import calibration_from
-from ggdp.errors import GgdpError, SearchError
+from ggdp.errors import ArgumentError, GgdpError, SearchError
 from ggdp.mechanisms import Mechanism, MinkowskiMechanism
 from ggdp.noise import IntegerGeneralizedGaussian
+from ggdp.noise.common_total_noise import CommonTotalNoise
+from ggdp.noise.entropy import Integers, Source, is_private
 from ggdp.noise.minkowski_noise import spreads
 from ggdp.planning import plan
 from ggdp.planning.best_order import estimated_best
@@ -53,11 +61,15 @@ from ggdp.privacy import Guarantee, PureDP, Sensitivity
 from ggdp.proofs.certificate import Certificate
 from ggdp.proofs.worst_case import Question
 from ggdp.releases.error_law import ErrorLaw, VectorErrorLaw
+from ggdp.releases.release import Release, make_release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from ggdp.mechanisms.certified_noise import CertifiedNoise
+    from ggdp.proofs.losses import CountedLoss
+    from ggdp.releases.mechanism_record import NoiseRecord
     from ggdp.tables.request import TableRequest
     from ggdp.tables.statistics.statistics_plan import StatisticsPlan
 
@@ -75,6 +87,8 @@ VERY_WIDE, INEXACT = 100.0, 1e-3
 _HOPELESS = 2.0
 # Larger tables would gain nothing by noise that is shared, and noise of a larger scale would not fit in 64 bits.
 _MOST_CELLS, _WIDEST = 1000, 2.0**40
+# The law of wider noise with a common total would take too many sums.
+_WIDEST_TOTAL = 2.0**14
 
 SWITCH = "GGDP_CACHE"
 # Counts up with every change of what a certificate holds or how a calibration is searched.
@@ -86,11 +100,94 @@ LARGEST = 1 << 20
 NoiseFor: TypeAlias = "Callable[[Guarantee, Sensitivity, float | None], Mechanism]"
 
 
+@frozen(repr=False)
+class CommonTotalMechanism:
+    """Noise of complete tables of two cells, on their common total and the difference of each (`CommonTotalNoise`).
+
+    Parameters
+    ----------
+    base : Mechanism
+        What adds the noise to total and differences, as they are multiplied.
+    sensitivity : Sensitivity
+        How far one unit can change the counts.
+    total, difference : int
+        The multipliers.
+    """
+
+    base: Mechanism
+    sensitivity: Sensitivity
+    total: int
+    difference: int
+
+    def __attrs_post_init__(self) -> None:
+        query = self.sensitivity
+        tables = len(query.group_cells or ())
+        whole = Sensitivity.groups([2] * tables, complete=[True] * tables) if tables else None
+        if query != whole:
+            raise ArgumentError("sensitivity", str(query), "must be of complete tables of two cells, under add-remove")
+
+    @cached_property
+    def errors(self) -> CommonTotalNoise:
+        """The errors of the counts."""
+        size = {"total": self.total, "difference": self.difference, "tables": len(self.sensitivity.group_cells or ())}
+        return CommonTotalNoise(order=self.base.law.order, scale=self.base.scale, **size)
+
+    @property
+    def law(self) -> VectorErrorLaw:
+        """The law of the errors of the counts, for intervals."""
+        return VectorErrorLaw(law=self.errors)
+
+    @property
+    def noise(self) -> CertifiedNoise:
+        """What the noise of total and differences is drawn from."""
+        return self.base.noise
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise of total and differences."""
+        return self.base.scale
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise of a count."""
+        return self.errors.std[0]
+
+    @property
+    def certificate(self) -> Certificate:
+        """The proof, for total and differences."""
+        return self.base.certificate
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of a release, after the counts were made whole."""
+        return self.base.guarantee.after_postprocessing()
+
+    @property
+    def losses(self) -> tuple[CountedLoss, ...]:
+        """Losses that dominate a release in a composition."""
+        return self.base.losses
+
+    @property
+    def record(self) -> NoiseRecord:
+        """What a release publishes of the noise."""
+        found = self.base.record
+        name, item = f"common-total {found.name}", f"{found.item}; Lebeda, arXiv 2408.06853 (a common total)"
+        return replace(found, name=name, item=item, sensitivity=str(self.sensitivity), law=self.law)
+
+    def release(self, counts: Integers, *, rng: Source) -> Release:
+        """Return noisy counts, of complete tables one after another."""
+        noisy = self.errors.decode(self.base.release(self.errors.encode(counts), rng=rng).values, rng)
+        return make_release(noisy, self.record, self.guarantee if is_private(rng) else None)
+
+
+AnyMechanism: TypeAlias = Mechanism | MinkowskiMechanism | CommonTotalMechanism
+
+
 class NoisePart(NamedTuple):
     """The noise of some of the tables of a request, in the order of `tables`."""
 
     tables: tuple[int, ...]
-    mechanism: Mechanism | MinkowskiMechanism
+    mechanism: AnyMechanism
 
     @property
     def laws(self) -> tuple[ErrorLaw | VectorErrorLaw, ...]:
@@ -166,21 +263,61 @@ def table_parts(request: TableRequest, goal: Guarantee, _: object = None) -> Tab
     # On the integers s is not quite in proportion to 1/epsilon: between one set and one for each table.
     tried = [_split(request, goal.epsilon, _sets(request, goal.epsilon / most)) for most in (1, len(every))]
     worst, shares = min(tried)
+    made: list[NoisePart] = []
+    if (found := _with_common_total(request, goal, independent, min(worst, independent.std))) is not None:
+        worst, made = found
     if WORTH * worst > independent.std:
         return TableNoise((NoisePart(every, independent),))
-    made = [NoisePart(tables, _mechanism_of_set(request, tables, PureDP(share))) for tables, share in shares]
+    made = made or [NoisePart(tables, _mechanism_of_set(request, tables, PureDP(share))) for tables, share in shares]
     kinds = dict.fromkeys(part.mechanism.record.name for part in made)
     compared = ((" and ".join(kinds), worst), (f"independent {independent.record.name}", independent.std))
     return TableNoise(tuple(made), compared)
+
+
+def _with_common_total(
+    request: TableRequest, goal: Guarantee, independent: Mechanism, least: float
+) -> tuple[float, list[NoisePart]] | None:
+    """Return the largest standard deviation of a cell, below `least`, and the parts; None if that is not reached."""
+    every = range(len(request.by))
+    pairs = tuple(table for table in every if request.complete[table] and request.sizes[table] == 2)
+    if goal.notion != "approximate" or request.neighbours != "add-remove" or len(pairs) < 2:
+        return None
+    # That of Gaussian noise has this ratio to independent noise; of other orders it is close.
+    root, number = math.sqrt(len(pairs)), len(every)
+    near = independent.std * (1.0 + root) / (2.0 * math.sqrt(independent.sensitivity.moving))
+    others = _sets(request, goal.epsilon / number, (table for table in every if table not in pairs))
+    sets = [(pairs, near), *((of, error / number) for of, error in others)]
+    if near > _WIDEST_TOTAL or sum(error for _, error in sets) > 1.02 * least:
+        return None
+    (_, share), *shares = _shares(goal.epsilon, sets)
+    made = NoisePart(pairs, common_total_mechanism(replace(goal, epsilon=share), groups_of(request, pairs)))
+    worst = max([made.mechanism.std, *(_deviation(request, of, share) for of, share in shares)])
+    if WORTH * worst > least:
+        return None
+    return worst, [made, *(NoisePart(of, _mechanism_of_set(request, of, PureDP(share))) for of, share in shares)]
+
+
+def common_total_mechanism(goal: Guarantee, sensitivity: Sensitivity) -> CommonTotalMechanism:
+    """Return noise on the common total and the differences of complete tables of two cells."""
+    tables = len(sensitivity.group_cells or ())
+    # Best for Gaussian noise, to a half; at other orders the error is flat there, too.
+    total, difference = Fraction(round(2.0 * tables**0.25), 2).as_integer_ratio()
+    noise = table_noise(goal, CommonTotalNoise.changes(total, difference, tables), None)
+    return CommonTotalMechanism(Mechanism(noise), sensitivity, total, difference)
 
 
 def _split(
     request: TableRequest, epsilon: float, sets: list[tuple[tuple[int, ...], float]]
 ) -> tuple[float, list[tuple[tuple[int, ...], float]]]:
     """Return the largest standard deviation of a cell, and the epsilon of each set, in proportion to its deviation."""
-    total = sum(Fraction(error) for _, error in sets)
-    shares = [(of, -rounded_up(-Fraction(epsilon) * Fraction(error) / total, of="epsilon")) for of, error in sets]
+    shares = _shares(epsilon, sets)
     return max(_deviation(request, of, share) for of, share in shares), shares
+
+
+def _shares(epsilon: float, sets: list[tuple[tuple[int, ...], float]]) -> list[tuple[tuple[int, ...], float]]:
+    """Return the epsilon of each set, in proportion to its standard deviation at all of epsilon."""
+    total = sum(Fraction(error) for _, error in sets)
+    return [(of, -rounded_up(-Fraction(epsilon) * Fraction(error) / total, of="epsilon")) for of, error in sets]
 
 
 def _is_independent(request: TableRequest, tables: tuple[int, ...]) -> bool:
@@ -214,14 +351,16 @@ def _deviation(request: TableRequest, tables: tuple[int, ...], epsilon: float) -
     return _largest_spread(tuple(free), kind, found.largest_group / epsilon)
 
 
-def _sets(request: TableRequest, epsilon: float) -> list[tuple[tuple[int, ...], float]]:
+def _sets(
+    request: TableRequest, epsilon: float, among: Iterable[int] | None = None
+) -> list[tuple[tuple[int, ...], float]]:
     """Return the sets of tables that share noise, and the largest standard deviation of each at all of epsilon."""
     # Tables alike are in one set: classes of them, in the order of their sizes. A large one is a set of its own.
     alike: dict[tuple[int, ...], list[int]] = {}
-    for table, (cells, most) in enumerate(zip(request.sizes, request.most_cells, strict=True)):
-        size = cells or 0
+    for table in range(len(request.by)) if among is None else among:
+        size = request.sizes[table] or 0
         alone = table if size > _MOST_CELLS else -1
-        alike.setdefault((size - request.complete[table], most, alone), []).append(table)
+        alike.setdefault((size - request.complete[table], request.most_cells[table], alone), []).append(table)
     classes = [alike[key] for key in sorted(alike)]
     # Of the first classes: the least sum, and the sets that have it, with the deviation of each.
     best: list[tuple[float, tuple[tuple[tuple[int, ...], float], ...]]] = [(0.0, ())]

@@ -51,6 +51,7 @@ from ggdp.tables.statistics.statistics_plan import StatisticsPlan, in_blocks, pl
 from ggdp.tables.table_manifest import coverage, listed, protected_unit, table_properties, wording_of
 from ggdp.tables.table_noise import (
     LAPLACE,
+    AnyMechanism,
     NoiseFor,
     NoisePart,
     PartsFor,
@@ -70,7 +71,6 @@ if TYPE_CHECKING:
 
     from ggdp.ledger import Ledger
     from ggdp.ledger.chain import Entry
-    from ggdp.mechanisms import Mechanism, MinkowskiMechanism
     from ggdp.noise import Source
     from ggdp.tables.executor_release import WrittenRelease
 
@@ -194,11 +194,11 @@ class TablePlan:
         return joint([*(part.mechanism.guarantee for part in self.parts), *cut])
 
     @property
-    def mechanism(self) -> Mechanism | MinkowskiMechanism:
+    def mechanism(self) -> AnyMechanism:
         """The noise; that of the first part where tables have noise of their own (`parts`)."""
         return self.parts[0].mechanism
 
-    def mechanism_of(self, table: int) -> Mechanism | MinkowskiMechanism:
+    def mechanism_of(self, table: int) -> AnyMechanism:
         """Return the noise of a table."""
         return next(part.mechanism for part in self.parts if table in part.tables)
 
