@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from flint import arb
 from mpmath import mp, mpf
+from scipy.integrate import trapezoid
 from tests.noise.scripted import Scripted
 
 import ggdp
@@ -18,6 +19,7 @@ from ggdp.errors import ArgumentError, UnprovedError
 from ggdp.noise import SeededSource
 from ggdp.noise import minkowski_noise as module
 from ggdp.noise.minkowski_noise import KINDS, MinkowskiNoise, spreads
+from ggdp.noise.norm_ball_noise import NormBallNoise
 from ggdp.proofs.noise_law import NoiseLaw, Norm
 
 # Issued as a table: kind, free coordinates, standard deviations of a cell at scale 1.
@@ -463,6 +465,40 @@ def test_half_widths_are_the_least_by_brute_force(kind, groups, closed, level):
     assert noise.simultaneous_half_width(level) >= widest
     if closed:
         assert noise.total_half_width(level) == least(np.abs(rows[:, : noise.cells[0]].sum(axis=1)))
+
+
+@pytest.mark.parametrize("number", [2, 10, 40])
+@pytest.mark.parametrize("scale", [300.0, 1e4, 2.0**40])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_half_widths_of_all_cells_are_right_for_wide_noise(number, scale, level):
+    # Complete groups of two cells: |u| and all |d_j| are at most a radius with a gamma law, and uniform in this cube.
+    # All cells are within h where |u| + max |d_j| <= 2 h.
+    def beyond(h):
+        def outside(radius):
+            if radius <= h:
+                return 0.0
+            y = 2.0 * h / radius
+            return (
+                1.0
+                - max(y - 1.0, 0.0)
+                - (min(y, 1.0) ** (number + 1) - max(y - 1.0, 0.0) ** (number + 1)) / (number + 1)
+            )
+
+        radius = np.linspace(h, h + 80.0, 40_001)
+        density = np.exp((number + 1) * np.log(radius) - radius - math.lgamma(number + 2.0))
+        return trapezoid(density * np.array([outside(x) for x in radius]), radius)
+
+    half = MinkowskiNoise(scale=scale, groups=(1,) * number, complete=(True,) * number).simultaneous_half_width(level)
+    # From h + 1/2 on, as for steps of one.
+    assert 0.99 * (1.0 - level) <= beyond((half + 0.5) / scale) <= 1.0 - level
+
+
+@pytest.mark.parametrize("number", [2, 40])
+@pytest.mark.parametrize("scale", [300.0, 2.0**40])
+def test_half_widths_of_all_numbers_are_right_for_wide_noise(number, scale):
+    exact = NormBallNoise(order=math.inf, scale=scale, dimension=number).simultaneous_half_width(0.95)
+    found = MinkowskiNoise(scale=scale, groups=(1,) * number, kind="signed").simultaneous_half_width(0.95)
+    assert exact - 1.0 <= found <= exact * 1.0005 + 1.0
 
 
 @pytest.mark.parametrize("kind", KINDS)
