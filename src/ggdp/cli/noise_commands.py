@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path  # not for types alone: typer reads annotations when it runs
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -20,11 +20,7 @@ from ggdp.errors import ArgumentError, UnattainableError
 from ggdp.privacy import Neighbours, Sensitivity
 from ggdp.tables.request import goal_of
 
-# The words of `ggdp.calibration.calibration`, which is too heavy to load before it is needed.
-Bounding: TypeAlias = Literal["truncated", "boundary-inflated"]
-Method: TypeAlias = Literal["tight", "paper"]
-Support: TypeAlias = Literal["real", "integer"]
-
+# Literals are the words of `ggdp.calibration` and `ggdp.planning`, which are too heavy to load before they are needed.
 Size = Annotated[float | None, typer.Option(help="Largest change of one coordinate (default: 1).")]
 Box = Annotated[str | None, typer.Option(metavar="D1,D2,...", help="Largest change of each coordinate.")]
 MaxCells = Annotated[
@@ -38,7 +34,7 @@ NormFlag = Annotated[
         "known.",
     ),
 ]
-SupportFlag = Annotated[Support, typer.Option(help="Support of the noise.")]
+SupportFlag = Annotated[Literal["real", "integer"], typer.Option(help="Support of the noise.")]
 
 
 def calibrate(
@@ -61,8 +57,12 @@ def calibrate(
     bounds: Annotated[
         str | None, typer.Option(metavar="LO:HI[,LO:HI...]", help="Public bounds of query and output.")
     ] = None,
-    bounding: Annotated[Bounding | None, typer.Option(help="How the output is kept in the bounds.")] = None,
-    method: Annotated[Method, typer.Option(help="The least scale, or the paper's formula.")] = "tight",
+    bounding: Annotated[
+        Literal["truncated", "boundary-inflated"] | None, typer.Option(help="How the output is kept in the bounds.")
+    ] = None,
+    method: Annotated[Literal["tight", "paper"], typer.Option(help="The least scale, or the paper's formula.")] = (
+        "tight"
+    ),
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a CSV file, with a line for each order.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -144,10 +144,6 @@ def calibrate(
     print_table("calibration", rows)
 
 
-# The words of `ggdp.planning.error_measures`, which is too heavy to load before it is needed.
-MeasureName: TypeAlias = Literal["mean-abs", "rmse", "quantile", "max"]
-
-
 def plan(
     epsilon: Annotated[float | None, typer.Option(help="Epsilon of the goal; not with --plus-minus.")] = None,
     delta: Delta = None,
@@ -158,7 +154,9 @@ def plan(
     norm: NormFlag = None,
     neighbours: NeighboursFlag = "add-remove",
     support: SupportFlag = "real",
-    measure: Annotated[MeasureName, typer.Option(help="The error to minimise.")] = "rmse",
+    measure: Annotated[
+        Literal["mean-abs", "rmse", "quantile", "max"], typer.Option(help="The error to minimise.")
+    ] = "rmse",
     level: Annotated[float, typer.Option(help="Level of the quantile, for --measure quantile.")] = 0.95,
     plus_minus: Annotated[
         float | None, typer.Option(metavar="W", help="Find the smallest epsilon whose noise stays within W at --level.")

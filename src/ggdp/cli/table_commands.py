@@ -17,19 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ggdp._rounding import number_of
-from ggdp.cli.flags import (
-    CHECK,
-    RANGE,
-    RELEASE,
-    Source,
-    SourceOfStudy,
-    SourceOrStudy,
-    arguments_of,
-    mention_flag,
-    named_as_flags,
-    renaming,
-    takes_flags,
-)
+from ggdp.cli import flags
 from ggdp.cli.output import print_json, print_table, printable, say, working
 from ggdp.errors import ArgumentError, BudgetExceededError, GgdpError, PrivacyWarning, in_words_of
 from ggdp.signatures import signature_file, signing_key
@@ -85,8 +73,13 @@ def _study_of(
     return source, {**given, "base": study.request, "names": None if "by" in typed else study.names}
 
 
-@takes_flags(RELEASE)
-def release(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy = None, **given: Any) -> None:  # noqa: ANN401 - flags
+@flags.takes_flags(flags.RELEASE)
+def release(
+    context: typer.Context,
+    source: flags.SourceOrStudy,
+    data: flags.SourceOfStudy = None,
+    **given: Any,  # noqa: ANN401 - flags
+) -> None:
     """Publish counts and statistics under differential privacy.
 
     A table is counted by public columns. --dry-run plans it without reading a row. A study is a file that says all of
@@ -97,14 +90,14 @@ def release(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy =
         raise UsageError("Missing option '--epsilon'.")
     if given["out"] is None and not given["dry_run"]:
         raise typer.BadParameter("give a file to write to, or --dry-run", param_hint="'--out'")
-    with named_as_flags(given):
+    with flags.named_as_flags(given):
         # Before all that takes time, and before anything is charged.
         sign = given["sign"]
         ask = partial(typer.prompt, "Passphrase of the key", hide_input=True, err=True)
         key = None if sign is None else signing_key(sign, ask if sys.stdin.isatty() else None)
         from ggdp.tables.table_plan import plan_request, summary_rows
 
-        request = TableRequest(**arguments_of(given, TableRequest))
+        request = TableRequest(**flags.arguments_of(given, TableRequest))
         for column in request.domain:
             if column.lookup is not None:
                 column.lookup.table  # noqa: B018 - raises if it is not that of the manifest
@@ -118,7 +111,7 @@ def release(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy =
             # Before the release, so that it fails before anything is charged.
             of_runs = {name: given[name] for name in ("ledger", "analyst", "engine")}
             study = Study(request=plan.request, names=plan.names or (), source=source, **of_runs)
-            with renaming(path="save_study"):
+            with flags.renaming(path="save_study"):
                 study.write(given["save_study"], overwrite=given["overwrite"])
         if given["dry_run"]:
             _print_plan(plan, plan.to_dict(), summary_rows(plan), given)
@@ -143,12 +136,12 @@ def release(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy =
     say(f"{'Written' if entry is None else 'Files'}: {', '.join(written)}")
 
 
-@takes_flags(CHECK)
-def check(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy = None, **given: Any) -> None:  # noqa: ANN401 - flags
+@flags.takes_flags(flags.CHECK)
+def check(context: typer.Context, source: flags.SourceOrStudy, data: flags.SourceOfStudy = None, **given: Any) -> None:  # noqa: ANN401 - flags
     """Compare a source with its domain before a release. NOT PRIVATE: the output must not be published."""
     source, given = _study_of(context, source, data, given)
-    with named_as_flags(given):
-        asked = arguments_of(given, CheckArguments)
+    with flags.named_as_flags(given):
+        asked = flags.arguments_of(given, CheckArguments)
         from ggdp.tables.source_check import NOTICE, check_table
 
         with working("counting"):
@@ -215,9 +208,9 @@ def check(context: typer.Context, source: SourceOrStudy, data: SourceOfStudy = N
         _print_units(found.units)
 
 
-@takes_flags(RANGE)
+@flags.takes_flags(flags.RANGE)
 def private_range(
-    source: Source,
+    source: flags.Source,
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="A column of numbers.")],
     **given: Any,  # noqa: ANN401 - flags
 ) -> None:
@@ -225,10 +218,10 @@ def private_range(
 
     The range is on a doubling scale. Finding it spends the budget.
     """
-    with named_as_flags(given, by="COLUMN"):
+    with flags.named_as_flags(given, by="COLUMN"):
         from ggdp.tables.clamping_range import plan_range
 
-        asked = arguments_of(given, RangeArguments)
+        asked = flags.arguments_of(given, RangeArguments)
         with working("choosing the noise"), warnings.catch_warnings():
             # They are printed below.
             warnings.simplefilter("ignore", PrivacyWarning)
@@ -277,7 +270,7 @@ def _releasing(files: Iterable[Path]) -> Iterator[list[Path]]:
 def print_warnings(warnings: Iterable[str]) -> None:
     """Print warnings to standard error."""
     for warning in warnings:
-        say(f"warning: {in_words_of(warning, mention_flag)}", err=True)
+        say(f"warning: {in_words_of(warning, flags.mention_flag)}", err=True)
 
 
 def _print_plan(

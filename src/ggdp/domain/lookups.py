@@ -1,12 +1,9 @@
 """Public look-ups: files that give the value of a derived column for each key, such as the region of a postal code.
 
-The file is public text in UTF-8 (CSV): a header, then a row for each key. The header names the columns as the domain
-does, the one of keys like the column of data that holds them, the one of values like the derived column; a file of two
-columns may name them differently. Fields are separated by commas, or by semicolons or tabs if the header has no comma.
-
-Keys and values are text as it is written: the key 01067 is not the key 1067, and "Dresden " is not "Dresden". A column
-of data that holds numbers has the text of its numbers, 1067 (`ggdp.sources.codes`). An empty value is a missing one,
-and so is the value of a key that is not listed.
+The file is public text in UTF-8 (CSV) with a header, whose columns are found by the names of key and derived column,
+unless there are two. Fields are separated by commas, or by semicolons or tabs if the header has no comma. Keys and
+values are text as it is written, and compared with the text of the key (`ggdp.sources.codes`). An empty value is a
+missing one, and so is the value of a key that is not listed.
 
 Claim. A derived column that is looked up has one value in each row, which the row's key and the public file decide. On
 an engine that joins tables, a left join with unique keys neither drops a row nor repeats one: every row matches one row

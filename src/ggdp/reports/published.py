@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from attrs import frozen
 
 from ggdp._files import MOST_JSON, parsed_json, read_file
@@ -32,8 +34,6 @@ from ggdp.tables.request import TableRequest
 from ggdp.tables.table_release import Table, noise_of_cells
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from ggdp.accounting import Part
 
 
@@ -145,8 +145,6 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         text = head if whole else head[: head.rindex(b"\n")]
         rows = list(islice(csv.DictReader(io.StringIO(text.decode("utf-8"), newline="")), READ + 1))
         return rows[: READ if whole or len(rows) > READ else -1]
-    import pyarrow.parquet as pq
-
     batches = pq.ParquetFile(path).iter_batches(batch_size=READ)
     found: list[dict[str, Any]] = next((batch.to_pylist() for batch in batches), [])
     return found
@@ -430,8 +428,6 @@ def difference(
     if tables[0].by != tables[1].by or not tables[0].keys.equals(tables[1].keys):
         said = f"has other cells than {earlier.path}; compare tables of the same columns and levels"
         raise ArgumentError("manifests", later.path, said)
-    import pyarrow as pa
-
     half = sum_half_width(tuple(one.noise_of(1) for one in tables), level)
     change = tables[1].noisy_count - tables[0].noisy_count
     keys = dict(zip(tables[0].by, tables[0].keys.columns, strict=True))

@@ -229,6 +229,4 @@ def _implementation(report: Report) -> dict[str, Any]:
 def _list(texts: Iterable[str]) -> str:
     """Return one text, or several as a list of Markdown, which the registry shows."""
     found = [text.strip() for text in texts if text.strip()]
-    if len(found) == 1:
-        return found[0]
-    return "\n".join(f"- {text}" for text in found) + "\n"
+    return found[0] if len(found) == 1 else "".join(f"- {text}\n" for text in found)

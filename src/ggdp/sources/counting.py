@@ -182,9 +182,7 @@ class MarginalQuery(NamedTuple):
         """The columns beside the cell: what is added up, and the step if grouped by it; or the unit and its steps."""
         if self.limits is not None:
             return [UNIT, *self.steps, *self.carried_codes]
-        if self.codes:
-            return self.steps
-        return [*(self.steps if self.by_step else ()), *self.added]
+        return self.steps if self.codes else [*(self.steps if self.by_step else ()), *self.added]
 
 
 def cells(query: MarginalQuery) -> Frame:

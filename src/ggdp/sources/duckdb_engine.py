@@ -9,15 +9,9 @@ their row groups, by which an optimizer may decide an expression for all rows of
 of them, so that one NaN would be read by its neighbours' values. Here no optimizer may use statistics or put a filter
 into a scan (`NO_STATISTICS`).
 
-**Temporary files.** Rows of private data that do not fit in memory are written to disk only into a directory that was
-configured for them, `GGDP_TEMP_DIR` or `temp_dir`, since what is deleted can often be recovered and a process can be
-killed at any time. Inside it each process has a directory of its own that only its user can read, and that is removed
-
-- when the process ends, and when it is killed, whatever the signal, by a small process that waits for its end;
-- when the machine stops, by the next process that uses the same directory.
-
-An encrypted disk is the right place. DuckDB's own encryption of temporary files is not used: the random numbers of the
-library that its Python package contains are not suitable for keys.
+**Temporary files.** Rows that do not fit in memory are written only into a directory that was configured for them. The
+page "From a file to rows" of the documentation says how they are removed. DuckDB's own encryption of temporary files is
+not used: the random numbers of the library that its Python package contains are not suitable for keys.
 
 References
 ----------

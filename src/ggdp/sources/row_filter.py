@@ -61,16 +61,7 @@ from ggdp.domain.filters import (
     walk,
 )
 from ggdp.errors import ArgumentError
-from ggdp.sources.codes import (
-    canonical_text,
-    declared_text,
-    iso_text,
-    kind_of,
-    text_as_float,
-    text_as_instant,
-    time_conditions,
-    time_literal,
-)
+from ggdp.sources import codes
 from ggdp.sources.counting import writable
 from ggdp.sources.engine import Frame, safe_name
 
@@ -206,7 +197,7 @@ class Rows:
         # Python values were read one by one as they are declared.
         is_read = name in schema.names()
         if is_read:
-            kind = kind_of(schema[name])
+            kind = codes.kind_of(schema[name])
         else:
             name = safe_name(read.column)
         value = nw.col(name)
@@ -214,7 +205,7 @@ class Rows:
             text = self.dialect.text(value.cast(nw.String))
             # What stands for text that is no UTF-8 in a column with declared levels (`codes.text_of_invalid`).
             value = nw.when(~text.str.contains(r"^\x00+\z")).then(text)
-            value = value if is_read else declared_text(value, read.text.nulls, read.rewriting)
+            value = value if is_read else codes.declared_text(value, read.text.nulls, read.rewriting)
         return value, kind, name
 
     def _read(self, read: Read) -> nw.Expr:
@@ -224,10 +215,10 @@ class Rows:
             missing = value.is_null() | value.is_nan() if kind == "float" else value.is_null()
             if kind == "boolean":
                 return nw.when(missing & ~missing).then(nw.lit(0.0))
-            number = text_as_float(value) if kind in ("text", "object", "decimal") else value.cast(nw.Float64)
+            number = codes.text_as_float(value) if kind in ("text", "object", "decimal") else value.cast(nw.Float64)
             return nw.when(~missing).then(number)
         declared = "boolean" if read.reading == "truth" else "text"
-        text = canonical_text(writable(self.dialect, value, kind), kind, declared)
+        text = codes.canonical_text(writable(self.dialect, value, kind), kind, declared)
         if declared == "text":
             return text
         truth = nw.when(text == "true").then(nw.lit(value=True))
@@ -247,8 +238,8 @@ class Rows:
     def _instants(self, read: Read, *, minutes: bool = False) -> str:
         """Return the internal name of what text in a column is in microseconds, or minutes, since 1970."""
         # Text is read as times once, and not again for every edge; in two steps, since the second mentions it often.
-        name = self._keep((read, "text"), lambda: iso_text(self._values(read)[0]))
-        return self._keep((read, minutes), lambda: text_as_instant(nw.col(name), minutes=minutes))
+        name = self._keep((read, "text"), lambda: codes.iso_text(self._values(read)[0]))
+        return self._keep((read, minutes), lambda: codes.text_as_instant(nw.col(name), minutes=minutes))
 
     def holds(self, where: Filter) -> nw.Expr:
         """Return whether a filter holds for a row: true or false, never null."""
@@ -285,7 +276,7 @@ class Rows:
 
         def reaches(edge: periods.Edge) -> nw.Expr:
             """Return whether a time is at or after an edge."""
-            read, (found, *_) = time_conditions(value, instants, [edge], dtype, self.dialect)
+            read, (found, *_) = codes.time_conditions(value, instants, [edge], dtype, self.dialect)
             never = read.is_null() & ~read.is_null()
             return found if isinstance(found, nw.Expr) else ~never if found else never
 
@@ -295,7 +286,7 @@ class Rows:
                 return reaches(date(compared + 1, 1, 1) if compared < 9999 else math.inf)
             if instants is not None:
                 return instants > int(periods.instant(compared))
-            literal = time_literal(compared, dtype, self.dialect)
+            literal = codes.time_literal(compared, dtype, self.dialect)
             return reaches(compared) if literal is None else value > literal
 
         def compare(operator: str, compared: Any) -> nw.Expr:  # noqa: ANN401
@@ -304,7 +295,7 @@ class Rows:
             ways |= {"<=": lambda: ~after(compared), "=": lambda: reaches(start) & ~after(compared)}
             return ways[operator]()
 
-        known_time, _ = time_conditions(value, instants, [], dtype, self.dialect)
+        known_time, _ = codes.time_conditions(value, instants, [], dtype, self.dialect)
         is_negated = where.operator in ("<>", "not in")
         operator = "=" if is_negated or where.operator == "in" else where.operator
         found = _join("or", [compare(operator, one) for one in where.values])

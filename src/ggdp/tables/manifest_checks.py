@@ -6,18 +6,7 @@ about, the manifest is written once more by the code that writes all of them, an
 now. So every field that follows from others is checked, and a change of one field that others depend on contradicts
 these.
 
-============================  =========================================================================================
-believed                      why
-============================  =========================================================================================
-the request as a whole        a manifest that was changed everywhere is another manifest: signatures are for that
-ggdp                          the version; of an earlier one the words are not compared, and those of this one are shown
-sha256, url                   compared with the files where they are present (`ggdp.reports.published`)
-values.shape, open or sparse  how many cells were shown is a part of the result
-table.cut.tables.noisy_count  a noisy number; its interval and allowance follow from it
-ledger                        compared with the ledger where there is one
-adjustments of a mechanism    post-processing, which costs nothing; what follows from it is checked
-sensitivity of a mechanism    in words, with six digits; it must be what the certificate and the losses are about
-============================  =========================================================================================
+The page "The manifest" of the documentation says what is believed: the request as a whole, and a few results.
 """
 
 from __future__ import annotations

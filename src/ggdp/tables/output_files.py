@@ -4,11 +4,9 @@ One table is ``table.csv`` or ``.parquet`` with ``table.manifest.json``; several
 have names are ``DIR/NAME.csv`` with ``DIR/manifest.json``. The signature of a manifest has ``.sig`` after its name.
 
 Texts of open columns come from the data and may contain a formula, which a spreadsheet would run when it opens a CSV
-file, in quotes or not. So an apostrophe is put before a text that begins with ``=``, ``+``, ``-``, ``@``, the wide form
-of one of these, a tab or a line end and is not a plain number, and before one that begins with an apostrophe: a reader
-who takes one apostrophe off has the text again, and no two texts become one. Declared levels, which a program compares
-with the domain, are the publisher's own and stay as they are, with a warning when the release is planned
-(`formula_warning`); so do Parquet files and frames.
+file, in quotes or not. So an apostrophe is put before such a text, and before one that begins with an apostrophe: a
+reader who takes one apostrophe off has the text again, and no two texts become one. Declared levels are the publisher's
+own and stay as they are, with a warning when the release is planned (`formula_warning`).
 
 Claim. The bytes of all files are a function of the request, the released values, the key and the versions of ggdp and
 pyarrow: no time, no name of a machine or a source, no metadata of a frame. All files are written, or none.
@@ -30,6 +28,11 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from ggdp._files import write_together, writing
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 from ggdp.ledger.charging import require_apart_from_ledger
@@ -40,7 +43,6 @@ from ggdp.tables.table_release import Table, TableRelease
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import pyarrow as pa
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from ggdp.domain.column import Column
@@ -225,8 +227,6 @@ def _write_directory(directory: Path, contents: Mapping[Path, bytes | None], *, 
 
 def wide_form(table: Table) -> pa.Table:
     """Return a table with the levels of its last column side by side: ``count f``, ``lower f``, ``upper f``, ..."""
-    import pyarrow as pa
-
     rows, (*keys, across) = table.to_arrow(), table.by
     measures = [name for name in rows.column_names if name not in (*table.by, COVERS)]
     levels, found = dict[str, None](), dict[tuple[Any, ...], dict[str, dict[str, Any]]]()
@@ -255,10 +255,6 @@ def as_csv(table: Table, *, wide: bool = False) -> bytes:
 
 def _as_csv(table: pa.Table) -> bytes:
     """Return rows as CSV; pyarrow's own writer quotes every text, needed or not."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     comma, nothing, end = (pa.scalar(text, pa.large_string()) for text in (",", "", "\n"))
     parts: list[bytes | memoryview] = [",".join(_quote(pa.array(table.column_names)).to_pylist()).encode() + b"\n"]
     for start in range(0, table.num_rows, _ROWS):
@@ -274,9 +270,6 @@ def _as_csv(table: pa.Table) -> bytes:
 
 def _harmless(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return texts with an apostrophe before those that a spreadsheet would take for a formula, or that begin so."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     formula = pc.match_substring_regex(texts, f"^['{re.escape(_STARTS)}]")
     plain = pc.match_substring_regex(texts, rf"^(?:{_NUMBER})\z")
     marked = pc.binary_join_element_wise(pa.scalar("'", texts.type), texts, pa.scalar("", texts.type))
@@ -310,8 +303,6 @@ def _text(values: pa.Array) -> pa.Array:
 
     A null is an empty field: joined as a null, it would take its whole line with it.
     """
-    import pyarrow as pa
-
     plain = values.cast(pa.large_string())
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         plain = _quote(plain)
@@ -320,9 +311,6 @@ def _text(values: pa.Array) -> pa.Array:
 
 def _quote(texts: pa.Array) -> pa.Array:
     """Return texts with quotes around those that need them; around the empty one too, or it would be read as null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     needed = pc.match_substring_regex(texts, '[,"\\r\\n]|^$')
     if not pc.any(needed).as_py():
         return texts
@@ -333,9 +321,6 @@ def _quote(texts: pa.Array) -> pa.Array:
 
 def as_parquet(table: pa.Table) -> bytes:
     """Return a table as a Parquet file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     sink = pa.BufferOutputStream()
     plain = table.replace_schema_metadata(None).combine_chunks()
     pq.write_table(plain, sink, compression="zstd", store_schema=False, row_group_size=_ROWS, version="2.6")

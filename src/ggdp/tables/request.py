@@ -836,9 +836,7 @@ class TableRequest(TableOptions):
     @cached_property
     def unit_warning(self) -> Message | None:
         """What to write if people can have several rows, where no unit is declared; None if one is."""
-        if self.unit is not None or self.unit_is_row:
-            return None
-        return NO_UNIT
+        return None if self.unit is not None or self.unit_is_row else NO_UNIT
 
     @property
     def dates(self) -> list[str]:

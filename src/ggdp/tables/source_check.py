@@ -239,12 +239,9 @@ def text_check(data: object, text: TextFormat | None) -> TextCheck | None:
     several = max(found.with_line_ends, int(found.otherwise > found.records))
     return TextCheck(
         encoding=files.text.encoding,
-        records=found.records,
-        invalid=found.invalid,
-        surplus=found.surplus,
+        **{name: getattr(found, name) for name in ("records", "invalid", "surplus", "not_objects")},
         further_lines=max(found.further_lines, 0),
         with_line_ends=several,
-        not_objects=found.not_objects,
         advice=tuple(_text_advice(files, found, several)),
     )
 
@@ -333,11 +330,9 @@ def _nothing(
     if values <= 0:
         yield name, f"column {name!r} has no values at all: is it the right file, and the right column?"
     elif unread > values / 2:
-        shown = "".join([" (here: ", ", ".join(repr(form) for form, _ in forms), ")"]) if forms else ""
-        said = (
-            f"{unread:,} of {values:,} values {needed}{shown}. A release would spend its budget on a table of nothing"
-        )
-        yield name, f"NEARLY NOTHING of column {name!r} would be counted: {said}"
+        shown = f" (here: {', '.join(repr(form) for form, _ in forms)})" if forms else ""
+        said = f"NEARLY NOTHING of column {name!r} would be counted: {unread:,} of {values:,} values {needed}{shown}"
+        yield name, f"{said}. A release would spend its budget on a table of nothing"
 
 
 _NUMBERS = "are not numbers, which are written as 12, -3.5 or 1e6"

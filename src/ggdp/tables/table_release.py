@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ggdp._rounding import number_of
@@ -51,7 +52,6 @@ from ggdp.tables.units_over_limit import CELL_LEVEL, CutCount
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-    import pyarrow as pa
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from matplotlib.figure import Figure
 
@@ -158,8 +158,6 @@ class Table(ArrowViews):
 
     def to_arrow(self) -> pa.Table:
         """Return the table as an Arrow table."""
-        import pyarrow as pa
-
         columns = dict(zip(self.by, self.keys.columns, strict=True))
         columns |= {name: pa.array(getattr(self, name)) for name in self.written}
         for name, value, lower, upper in self.statistics:
