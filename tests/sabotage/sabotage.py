@@ -45,11 +45,16 @@ class Sabotage:
 
     def applied(self):
         """Return the file that is changed, relative to the project, and its text with the change."""
+        file, place = self.found()
+        return file, place.changed(parsed(file))
+
+    def found(self):
+        """Return the file that is changed, relative to the project, and the place in it."""
         hint, _, name = self.function.rpartition("::")
         defined = [
             (file, body, index)
             for file in files_with(name.rpartition(".")[2])
-            for body, index, qualified in definitions(parsed(file))
+            for body, index, qualified in defined_in(file)
             if hint in file and qualified == name
         ]
         found = [(file, place) for file, body, index in defined for place in places(body, index, self.old, self.new)]
@@ -58,15 +63,14 @@ class Sabotage:
             elsewhere = "".join(f"\n{name!r} ({file}) has it once" for name, file in self.elsewhere()[:5])
             message = f"{self.function!r} ({where}) has {len(found)} times, not once:\n{self.old}{elsewhere}"
             raise LookupError(message)
-        [(file, place)] = found
-        return file, place.changed(parsed(file))
+        return found[0]
 
     def elsewhere(self):
         """Return the functions to which the change could be applied, with their files."""
         found = [
             (name, file)
             for file in files_with("")
-            for body, index, name in definitions(parsed(file))
+            for body, index, name in defined_in(file)
             if isinstance(body[index], FUNCTIONS) and len(list(places(body, index, self.old, self.new))) == 1
         ]
         return [(name, file) for name, file in found if not any((outer, file) in found for outer in outside(name))]
@@ -115,6 +119,12 @@ def parsed(file):
     return ast.parse((ROOT / file).read_text("utf-8"))
 
 
+@functools.cache
+def defined_in(file):
+    """Return what a module defines."""
+    return list(definitions(parsed(file)))
+
+
 def files_with(name):
     """Return the modules that define a name, and for an empty one all of them."""
     return [file for file, names in _names().items() if not name or name in names]
@@ -157,6 +167,13 @@ class Place:
     length: int
     new: list
 
+    def around(self, tree):
+        """Return the statement of a module that this place is in, as a module; the module where there is none."""
+        for statement in tree.body:
+            if any(node is self.parent for node in ast.walk(statement)):
+                return ast.Module(body=[statement], type_ignores=[])
+        return tree
+
     def changed(self, tree):
         """Return the text of a tree with other nodes in this place; the tree stays as it is."""
         before = getattr(self.parent, self.field)
@@ -181,10 +198,11 @@ def places(body, index, old, new):
         for parent in [holder, *ast.walk(body[index])]:
             for field, value in ast.iter_fields(parent):
                 if isinstance(value, list):
-                    starts = [index] if parent is holder else range(len(value))
-                    spans = [(start, value[start : start + len(one)]) for start in starts]
+                    starts = [index] if value is body else range(len(value))
+                    alike = [start for start in starts if type(value[start]) is type(one[0])]
+                    spans = [(start, value[start : start + len(one)]) for start in alike]
                 else:
-                    spans = [(None, [value])]
+                    spans = [(None, [value])] if len(one) == 1 and type(value) is type(one[0]) else []
                 for start, nodes in spans:
                     hidden = []
                     if same(one, nodes, hidden):

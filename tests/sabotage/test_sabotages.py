@@ -14,8 +14,10 @@ def test_names_are_unique_and_there_are_enough_of_them():
 
 @pytest.mark.parametrize("sabotage", SABOTAGES, ids=lambda sabotage: sabotage.name)
 def test_a_sabotage_changes_one_place_and_leaves_a_program(sabotage):
-    file, text = sabotage.applied()
-    assert text != ast.unparse(parsed(file))
+    file, place = sabotage.found()
+    statement = place.around(parsed(file))
+    text = place.changed(statement)
+    assert text != ast.unparse(statement)
     compile(text, file, "exec")
 
 
