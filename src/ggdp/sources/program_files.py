@@ -35,8 +35,9 @@ from __future__ import annotations
 
 import codecs
 import math
+import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import cache, partial
 from pathlib import Path
@@ -107,11 +108,9 @@ class ProgramFiles(Engine):
     ) -> None:
         self._files, self._columns = data, columns
         self.empty_is_null = data.format != "arrow"
-        # A sheet is read whole for its first row alone.
-        self._rows = cache(partial(_rows, text=data.text))
         self._table: pa.Table | None = None
         self._written: dict[str, TextValues] = {}
-        schemas = [_schema(path, data, columns, source, self._rows) for path in data.paths]
+        schemas = [_schema(path, data, columns, source) for path in data.paths]
         for path, schema in zip(data.paths, schemas, strict=True):
             if schema != schemas[0]:
                 raise ArgumentError("data", path, f"has columns of other types than {data.paths[0]}")
@@ -137,7 +136,7 @@ class ProgramFiles(Engine):
         if self._table is None or not written.items() <= self._written.items():
             self._written |= written
             # The labels that are needed follow from the filter, which is that of every query.
-            asked_of = self._files, self._columns, labels, self._written, self._rows
+            asked_of = self._files, self._columns, labels, self._written
             self._table = pa.concat_tables(_read(path, *asked_of) for path in self._files.paths)
         values = dict(zip(self._columns, self._table.columns, strict=False))
         texts = dict(zip(labels, self._table.columns[len(values) :], strict=True))
@@ -154,6 +153,10 @@ class ProgramFiles(Engine):
         for name, read in beside.items():
             frame = with_column(frame, name, read)
         return frame
+
+    def close(self) -> None:
+        """Forget the sheets of workbooks."""
+        _sheet.cache_clear()
 
 
 def column_names(files: Files) -> list[str]:
@@ -177,14 +180,14 @@ def value_labels(files: Files) -> dict[str, dict[Any, str]]:
     return _StatisticalFile(files.paths[0], files.text).value_labels() if files.format in _LABELLED else {}
 
 
-def _schema(path: str, files: Files, columns: Sequence[str], source: str, rows: Callable[[str], Any]) -> pa.Schema:
+def _schema(path: str, files: Files, columns: Sequence[str], source: str) -> pa.Schema:
     """Return the schema of some columns of a file; their rows are not looked at."""
     if files.format == "arrow":
         schema = _arrow(path).schema
         require_columns(source, columns, schema.names)
         return pa.schema([schema.field(name) for name in columns])
     if files.format == "workbook":
-        require_columns(source, columns, _header(rows(path)), by_header=True)
+        require_columns(source, columns, _header(_rows(path, files.text)), by_header=True)
         return pa.schema([(name, pa.large_string()) for name in columns])
     found = _StatisticalFile(path, files.text)
     require_columns(source, columns, list(found.names))
@@ -197,18 +200,19 @@ def _read(
     columns: Sequence[str],
     labelled: Sequence[str],
     written: Mapping[str, TextValues],
-    rows: Callable[[str], Any],
 ) -> pa.Table:
     """Return some columns of a file, as text is declared to be written, and after them the labels of some numbers."""
     if files.format == "arrow":
         return _arrow(path).read_all().select(list(columns))
     if files.format == "workbook":
-        names, records = _header(rows(path)), rows(path)[1:]
-        kept = [row for row in records if any(value != "" for value in row)]
+        header, *records = _rows(path, files.text) or [[]]
+        names, kept = _header([header]), [row for row in records if any(value != "" for value in row)]
         texts = {}
         for name in columns:
             place, text = names.index(name), written.get(name, _PLAIN)
-            texts[name] = pa.array([_cell_text(row[place], text) for row in kept], pa.large_string())
+            cells = [row[place] for row in kept]
+            found = [one or None if type(one) is str else _cell_text(one, text) for one in cells]
+            texts[name] = pa.array(found, pa.large_string())
         return pa.table(texts)
     return _StatisticalFile(path, files.text).read(columns, labelled, written)
 
@@ -223,19 +227,26 @@ def _arrow(path: str) -> Any:  # noqa: ANN401 - pyarrow is untyped
 
 def _rows(path: str, text: TextFormat) -> Any:  # noqa: ANN401 - rows of values of Python
     """Return the rows of a sheet, from its header and first column on."""
+    return _sheet(path, text.sheet, os.stat(path).st_mtime_ns)[text.header_row - 1 :]
+
+
+# A sheet is read whole for its first row alone.
+@cache
+def _sheet(path: str, name: str | None, _: int) -> Any:  # noqa: ANN401 - rows of values of Python
+    """Return the rows of a sheet, which are kept until a source is closed."""
     try:
         from python_calamine import CalamineWorkbook, SheetVisibleEnum
     except ImportError:
         raise MissingExtraError(f"an Excel workbook needs python-calamine: {install_hint('files')}") from None
     workbook = CalamineWorkbook.from_path(path)
     shown = [sheet.name for sheet in workbook.sheets_metadata if sheet.visible == SheetVisibleEnum.Visible]
-    if text.sheet is not None and text.sheet not in workbook.sheet_names:
+    if name is not None and name not in workbook.sheet_names:
         listed = ", ".join(map(repr, shown))
-        raise ArgumentError("sheet", text.sheet, f"is not a sheet of {path}; its sheets are {listed}")
-    if text.sheet is None and len(shown) > 1:
+        raise ArgumentError("sheet", name, f"is not a sheet of {path}; its sheets are {listed}")
+    if name is None and len(shown) > 1:
         listed = ", ".join(map(repr, shown))
         raise ArgumentError("data", path, Message("has several sheets: name one with {sheet}: {listed}", listed=listed))
-    return workbook.get_sheet_by_name(text.sheet or shown[0]).to_python(skip_empty_area=False)[text.header_row - 1 :]
+    return workbook.get_sheet_by_name(name or shown[0]).to_python(skip_empty_area=False)
 
 
 def _header(rows: Sequence[Sequence[object]]) -> list[str]:

@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from statistics import median_high
@@ -307,12 +306,20 @@ def _fitting_encodings(files: Files) -> list[str]:
     return [] if marks & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else ["cp1252"]
 
 
-_form_of = cache(lambda one: "d" if one.isdigit() else "a" if one.isalpha() else one)
+class _FormOf(dict[int, str]):
+    """The form of each character, by its number."""
+
+    def __missing__(self, code: int) -> str:
+        one = chr(code)
+        return self.setdefault(code, "d" if one.isdigit() else "a" if one.isalpha() else one)
+
+
+_FORMS = _FormOf()
 
 
 def mask(value: str) -> str:
     """Return the form of a value: each digit as d, each letter as a, at most 24 characters."""
-    return "".join(map(_form_of, value[:_LONGEST_FORM])) + ("..." if len(value) > _LONGEST_FORM else "")
+    return value[:_LONGEST_FORM].translate(_FORMS) + ("..." if len(value) > _LONGEST_FORM else "")
 
 
 def _forms(values: Iterable[tuple[str, int]] | None) -> tuple[tuple[str, int], ...]:
@@ -701,6 +708,7 @@ def check_table(
     asks_nothing = by is None and not any(checked_statistics(given.get("statistics", ())))
     with headers_in_errors():
         names, files = all_columns(data, text), _files(data, text)
+        titles = list(_header_alarms(files))
     # What may be the delimiter, where the first line is one field.
     first = files.header[0] if files is not None and files.has_header and len(files.header) == 1 else ""
     mark = next((mark for mark in ";\t|" if mark in first), None)
@@ -722,7 +730,7 @@ def check_table(
         alarms.insert(0, said)
     if records is not None and records.invalid:
         alarms.insert(0, f"in {records.invalid:,} of {records.records:,} rows {records.advice[0]}")
-    alarms = [*_header_alarms(_files(data, text)), *alarms]
+    alarms = [*titles, *alarms]
     if asks_nothing:
         rows = max((column.rows for column in seen), default=0)
         nothing: dict[str, Any] = {"regime": "open", "columns": (), "marginals": (), "units": None}
