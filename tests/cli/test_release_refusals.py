@@ -202,6 +202,29 @@ def test_strict_lines_need_a_header_of_one_line(capsys):
     assert not Path("out.csv").exists()
 
 
+@pytest.mark.parametrize(("flag", "value"), [("--percent", ()), ("--percent-of", ("town",))])
+def test_percentages_are_refused_with_statistics_by_the_flag_that_was_typed(flag, value, capsys):
+    typed = [
+        "--by",
+        "town,sex",
+        "--mean",
+        "age",
+        "--range",
+        "age=0:100",
+        flag,
+        *value,
+        "--epsilon",
+        "1",
+        "--out",
+        "o.csv",
+    ]
+    levels = ["--levels", "town=Bonn", "--levels", "sex=f"]
+    assert run(["release", "people.csv", *typed, *levels, "--unit-is-row"]) == 1
+    said = capsys.readouterr().err
+    assert f"error: {flag} = " in said
+    assert "does not go with --mean" in said
+
+
 @pytest.mark.parametrize(("mark", "typed"), [(";", "';'"), ("\t", r"'\t'"), ("|", "'|'")])
 def test_a_header_of_one_field_hints_at_its_delimiter(capsys, mark, typed):
     Path("other.csv").write_text(PEOPLE.replace(",", mark))

@@ -97,7 +97,7 @@ def test_a_wrong_ticket_and_one_that_was_forgotten_are_refused() -> None:
     ("name", "content", "said"),
     [
         ("people.csv", b"", "The file people.csv is empty; choose a file with a header and rows"),
-        ("people.xlsx", b"PK", "must be a table that ggdp reads"),
+        ("people.xlsx", b"PK", "name others when you start the page: ggdp explore FILE"),
         ("people.parquet", b"PAR1 Jane Doe", "is not a Parquet file"),
     ],
 )

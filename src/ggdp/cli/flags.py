@@ -510,6 +510,8 @@ def named_as_flags(given: Mapping[str, Any], by: str = "--by") -> Iterator[None]
     def title(argument: str, value: object) -> str:
         if argument == "statistics" and isinstance(value, str) and value in named:
             return named[value]
+        if argument == "percent_of" and given.get("percent") and not given["percent_of"]:
+            return "--percent"
         said = options(TableRequest).get(argument, (None, None))[1] if "study" in given else None
         if said is not None and not any(flag.name in typed for flag in said.flags):
             kinds = [

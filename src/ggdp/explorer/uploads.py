@@ -76,8 +76,10 @@ class MemoryFile(Source):
         packed = path.suffix.lower() if path.suffix.lower() in _PACKED else ""
         kind = PurePath(path.stem).suffix.lower() if packed else path.suffix.lower()
         if kind not in suffixes or (packed and kind in (".parquet", ".toml")):
-            what = "a table that ggdp reads" if suffixes == SUFFIXES else "a study"
-            raise ArgumentError("file", path.name, f"must be {what}: {', '.join(suffixes)}")
+            what, more = "a study", ""
+            if suffixes == SUFFIXES:
+                what, more = "a table that ggdp reads", "; name others when you start the page: ggdp explore FILE"
+            raise ArgumentError("file", path.name, f"must be {what}: {', '.join(suffixes)}{more}")
         if not hasattr(os, "memfd_create"):
             message = "this system has no files in memory, so no upload is read; start the page with the file instead"
             raise GgdpError(f"{message}: ggdp explore FILE")
