@@ -2,14 +2,9 @@
 
 No data are read. What is simulated, of the numbers that the user types:
 
-==========  ========================================================================================================
-units       as many as were asked for, each with 1 + Poisson(a - 1) rows, where a rows on average were asked for
-cells       a row is in a cell that is drawn for it: all cells equally likely, or (uneven) likely as 1, 1/2, 1/3, ...
-            in a random order
-values      of columns of statistics: range times a draw of the beta(2, 5) law, most of it in the lower half; of a
-            column that is binned too, uniform in its bin
-levels      of columns without declared levels: 20
-==========  ========================================================================================================
+- as many units as were asked for, each with 1 + Poisson(a - 1) rows, where a rows on average were asked for;
+- the cell of a row: all cells equally likely, or (uneven) likely as 1, 1/2, 1/3, ... in a random order;
+- values for statistics: range times a draw of the beta(2, 5) law; of a column that is binned too, uniform in its bin.
 
 The noise is that of the plan, drawn by the code of a release from a seed: the same settings show the same table.
 The bundled tables are public, so their counts are shown as they are, instead of simulated ones.

@@ -5,14 +5,8 @@ arguments of `ggdp.plan_table` and `ggdp.release_table`, the flags of ``ggdp rel
 ``request`` of a manifest and the form of the explorer are derived from it. This module is loaded for every ``--help``,
 so it imports what is heavy where it is used.
 
-=========  ========================================================================================================
-declared   every cell of the domain gets noise, empty ones too
-sparse     the same law, with the cells below a threshold left out: for domains too large to list
-open       a column has no declared levels: keys are chosen privately by a threshold, which needs delta
-mixed      several marginals, some declared and some open: each is treated as its own regime says
-=========  ========================================================================================================
-
-The regime of each marginal follows from the request alone.
+A marginal is declared (every cell gets noise), sparse (cells below a threshold are left out) or open (a column has no
+declared levels, and keys are chosen privately), by the request alone. Several that differ make a request mixed.
 
 =========  ========================================================================================================
 M          cells of a marginal that a unit is counted in, at most (`max_cells`); 1 where each row is a unit
