@@ -183,6 +183,15 @@ def test_statement_manifest_and_study_say_what_is_stated(tmp_path):
     assert TableRequest.from_dict(json.loads(json.dumps(request.to_dict()))).complete == request.complete == (True,)
 
 
+def test_columns_that_are_complete_alike_are_named_together():
+    domain = {name: {"levels": ["no", "yes"], "complete": True} for name in "abc"}
+    domain["d"] = {"levels": ["x", "y"], "complete": True}
+    by, data = [[name] for name in domain], pa.table({name: ["no", "yes"] for name in domain})
+    said = ggdp.release_table(data, by, 1.0, domain, unit="row").manifest["statement"]
+    alike = "All rows are stated to have a declared value of 'a', 'b' and 'c'; a row without one is counted in 'no'."
+    assert f"{alike} All rows are stated to have a declared value of 'd'; a row without one is counted in 'x'." in said
+
+
 def test_only_what_is_not_complete_is_said_to_be_left_out():
     partial = {**ASKED, "domain": {**ASKED["domain"], "w": {"range": [0, 5], "step": 1}}}
     with pytest.warns(ggdp.errors.PrivacyWarning):

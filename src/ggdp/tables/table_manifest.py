@@ -105,9 +105,11 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
             said.append(f"The {raw} of {alike} add up to the same total, {total}: their noise is drawn together.")
     columns = [column for domain in request.domains for column in domain]
     of_units = f"All {'rows' if request.unit is None and not request.unit_name else units_noun(request)} are stated to"
+    first_levels: dict[str, list[str]] = {}
     for column in dict.fromkeys(column for column in columns if column.complete):
-        level = f"a row without one is counted in {str(column.labels[0])!r}"
-        said.append(f"{of_units} have a declared value of {column.name!r}; {level}.")
+        first_levels.setdefault(str(column.labels[0]), []).append(repr(column.name))
+    for level, named in first_levels.items():
+        said.append(f"{of_units} have a declared value of {listed(named)}; a row without one is counted in {level!r}.")
     if any(column.other_code is None or column.missing_code is None for column in columns):
         said.append("Rows whose values fit no cell are not counted.")
     if any(domain.impossible for domain in request.domains):
