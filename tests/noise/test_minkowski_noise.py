@@ -493,6 +493,26 @@ def test_half_widths_of_all_cells_are_right_for_wide_noise(number, scale, level)
     assert 0.99 * (1.0 - level) <= beyond((half + 0.5) / scale) <= 1.0 - level
 
 
+@pytest.mark.parametrize("number", [140, 151, 400, 3000])
+@pytest.mark.parametrize("scale", [0.7, 50.0, 2.0**40])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_half_widths_of_many_numbers_are_the_least(number, scale, level):
+    # P(|x| > h) is the mean of 2 (a - h) / (2 a + 1) over radii a > h.
+    noise = MinkowskiNoise(scale=scale, groups=(1,) * number, kind="signed")
+    (half,) = set(noise.half_widths(level))
+    spread = scale * math.sqrt(number)
+    step = max(1, int(spread / 2000))
+    a = np.arange(0.0, scale * number + 40.0 * spread + 60.0, step) + (step - 1) / 2
+    logs = number * np.log(2.0 * a + 1.0) - a / scale
+    weights = np.exp(logs - logs.max())
+    beyond, nearer = (
+        float((weights * np.maximum(a - h, 0.0) * 2.0 / (2.0 * a + 1.0)).sum() / weights.sum())
+        for h in (half, half - 1)
+    )
+    assert beyond <= (1.0 - level) * (1.0 + 2e-5)
+    assert half == 0 or nearer >= (1.0 - level) * (1.0 - 2e-5)
+
+
 @pytest.mark.parametrize("number", [2, 40])
 @pytest.mark.parametrize("scale", [300.0, 2.0**40])
 def test_half_widths_of_all_numbers_are_right_for_wide_noise(number, scale):

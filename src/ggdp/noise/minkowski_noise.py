@@ -288,7 +288,7 @@ class MinkowskiNoise:
         parts = min(parts, 8.0) if max(groups) >= 100 and kind == "added" else parts
         x, step = _even(kind, groups, self._float_scale, parts, is_fine=True)
         logs = math.log(step) - x / self._float_scale
-        a, c, base = (x, x, logs) if kind != "added" else _pairs(x, logs)
+        a, c, base = (x, x, logs) if kind != "added" else _pairs(x, x, logs, logs)
         weights = np.exp(base + _log_counts(kind, groups, a, c) - self._moments[0])
         weights /= weights.sum()
         # What is left out counts as outside.
@@ -346,9 +346,16 @@ class MinkowskiNoise:
             c, d, base = _nodes_of_total(groups, scale, k)
             return 2.0 * float(np.exp(base + _log_counts(kind, groups, c + d + k, c) - self._moments[0]).sum())
         a, c, base = _nodes(kind, groups, scale)
+        mode, spread, _ = _centre(kind, groups, scale)
         if _by_gauss(kind, groups, scale):
             # The rule is for sums over a - k.
             a, c, base = a + k, c if kind == "added" else a + k, base - k / scale
+        elif k > mode - 9.0 * spread:
+            # Likely radii are cut off, so sums are over a - k as well.
+            d, logs = _gauss(spread, 96) if spread > 16.0 else _every(math.ceil(24.0 * spread) + 60)
+            x, logs = d + k, logs + (d / spread if spread > 16.0 else 0.0) - (d + k) / scale
+            y, step = _even(kind, groups, scale, 1.2)
+            a, c, base = (x, x, logs) if kind != "added" else _pairs(x, y, logs, math.log(step) - y / scale)
         a, c, base = (x[a >= k] for x in (a, c, base))
         others = list(groups)
         others.remove(n)
@@ -646,10 +653,15 @@ def _even(
     return x[x >= 0.0], step
 
 
-def _pairs(x: Floats, logs: Floats) -> tuple[Floats, Floats, Floats]:
+def _every(count: int) -> tuple[Floats, Floats]:
+    """Return the first whole numbers, each with a weight of 1."""
+    return np.arange(float(count)), np.zeros(count)
+
+
+def _pairs(x: Floats, y: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
     """Return all pairs of radii, and the sums of what belongs to each."""
-    a, c = np.meshgrid(x, x, indexing="ij")
-    return a.ravel(), c.ravel(), np.add.outer(logs, logs).ravel()
+    a, c = np.meshgrid(x, y, indexing="ij")
+    return a.ravel(), c.ravel(), np.add.outer(first, second).ravel()
 
 
 @lru_cache(maxsize=16)
@@ -660,7 +672,7 @@ def _nodes(kind: str, groups: tuple[int, ...], scale: float) -> tuple[Floats, Fl
     else:
         x, step = _even(kind, groups, scale, 1.2)
         logs = math.log(step) - x / scale
-    return (x, x, logs) if kind != "added" else _pairs(x, logs)
+    return (x, x, logs) if kind != "added" else _pairs(x, x, logs, logs)
 
 
 def _nodes_of_total(groups: tuple[int, ...], scale: float, k: float) -> tuple[Floats, Floats, Floats]:
