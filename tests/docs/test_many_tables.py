@@ -2,10 +2,12 @@
 
 import csv
 
+import numpy as np
 import pytest
 
 import ggdp
 from ggdp.noise.minkowski_noise import spreads
+from ggdp.tables.statistics.weighted_noise import Block
 from ggdp.tables.table_noise import common_total_mechanism
 
 PAGES = ("how-to/many-tables.md", "explanation/theory/minkowski.md")
@@ -64,6 +66,15 @@ def test_where_noise_with_a_common_total_begins(says, tables):
     domain = {f"q{k}": {"levels": ["no", "yes"], "complete": True} for k in range(tables)}
     plan = ggdp.plan_table([[name] for name in domain], goal=ggdp.ApproxDP(1.0, 1e-6), domain=domain, unit="row")
     assert plan.compared[0][0].startswith("common-total") == (tables == 32)
+
+
+def test_means_of_thirty_columns_have_less_error_by_blocks(says):
+    # Half the noise of a difference, of a box without the total; and half the difference of the two sums of a block.
+    box = ggdp.plan(ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.cells(30, 1), support="integer").best.error / 2
+    (blocks,) = Block(1, (1,) * 29).deviations(np.array([[-0.5, 0.5]]))
+    says("minkowski-means-box", box)
+    says("minkowski-means-blocks", float(blocks))
+    assert blocks < box
 
 
 def pairs(tables):

@@ -88,7 +88,7 @@ _HOPELESS = 2.0
 # Larger tables would gain nothing by noise that is shared, and noise of a larger scale would not fit in 64 bits.
 _MOST_CELLS, _WIDEST = 1000, 2.0**40
 # The law of wider noise with a common total would take too many sums.
-_WIDEST_TOTAL = 2.0**14
+_WIDEST_TOTAL = 2.0**16
 
 SWITCH = "GGDP_CACHE"
 # Counts up with every change of what a certificate holds or how a calibration is searched.
