@@ -12,7 +12,7 @@ from tests.cases import one_in
 
 from ggdp.errors import ArgumentError, OutOfMemoryError
 from ggdp.sources import duckdb_engine, engine
-from ggdp.sources.duckdb_engine import TEMP_DIR, choose_directory, private_directory
+from ggdp.sources.duckdb_engine import choose_directory, private_directory
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there are no such locks and signals")
 
@@ -91,9 +91,9 @@ def test_directories_of_processes_that_are_gone_are_removed_and_others_kept(tmp_
 
 
 def test_the_directory_is_the_callers_or_that_of_the_environment(tmp_path, monkeypatch):
-    monkeypatch.delenv(TEMP_DIR, raising=False)
+    monkeypatch.delenv("GGDP_TEMP_DIR", raising=False)
     assert choose_directory(None) is None
-    monkeypatch.setenv(TEMP_DIR, str(tmp_path))
+    monkeypatch.setenv("GGDP_TEMP_DIR", str(tmp_path))
     assert choose_directory(None) == tmp_path.resolve()
     with pytest.raises(ArgumentError, match="is not a directory; create it first"):
         choose_directory(tmp_path / "none")
