@@ -135,6 +135,7 @@ PEOPLE = pa.table(
         "id": [1, 2, 3, 3],
         "income": [10.0, 20.0, 30.0, 40.0],
         "rent": [1.0, 2.0, 3.0, 4.0],
+        **{f"q{k}": ["f", "m", "f", None] for k in range(20)},
     }
 )
 DOMAIN = {
@@ -171,6 +172,13 @@ TABLES = {
     ),
     "noise of two norms": lambda: written([["sex"], ["day"]], PURE, DAYS, neighbours="replace-one"),
     "noise of a norm, and laplace": lambda: table([["sex"], ["ward"], ["day"]], PURE, DAYS),
+    "a common total": lambda: written([["sex"], ["ward"]], ggdp.ApproxDP(0.5, 0.05), DAYS),
+    "a common total, and laplace": lambda: table(
+        [[f"q{k}"] for k in range(20)] + [["age"]],
+        ggdp.ApproxDP(0.5, 0.05),
+        {**DOMAIN, **{f"q{k}": COMPLETE for k in range(20)}},
+        nonnegative=True,
+    ),
     "order 3": lambda: table(["sex", "age"], APPROX, order=3, neighbours="replace-one"),
     "probabilistic": lambda: table("sex", PROBABILISTIC, order=2),
     "probabilistic, not negative": lambda: table("sex", PROBABILISTIC, order=2, nonnegative=True),

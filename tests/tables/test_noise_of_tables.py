@@ -32,7 +32,16 @@ from ggdp.sources.query import TableSource, open_source
 from ggdp.tables import noisy_counts, table_noise
 from ggdp.tables.manifest_checks import contradiction
 from ggdp.tables.request import TableRequest
-from ggdp.tables.table_noise import NoisePart, TableNoise, cells_of, groups_of, joint, table_mechanism, table_parts
+from ggdp.tables.table_noise import (
+    NoisePart,
+    TableNoise,
+    cells_of,
+    common_total_mechanism,
+    groups_of,
+    joint,
+    table_mechanism,
+    table_parts,
+)
 from ggdp.tables.table_plan import plan_request
 
 pytestmark = pytest.mark.filterwarnings("ignore::ggdp.errors.PrivacyWarning")
@@ -639,13 +648,17 @@ def test_a_manifest_of_parts_is_refused_without_its_request_and_with_too_much_ep
 
 
 def test_a_manifest_of_parts_with_too_much_delta_is_refused():
-    domain = questions(20, complete=True) | {"free": ["x", "y", "z"]}
-    data = pa.table({name: ["x", "y"] for name in domain})
-    goals = (ggdp.ApproxDP(0.5, delta) for delta in (0.05, 0.06))
-    manifest, more = (json.loads(json.dumps(plan_request(asked(domain, goal)).run(data).manifest)) for goal in goals)
-    for name in ("mechanism", "losses", "error"):
-        manifest[name] = more[name]
-    assert "more than the epsilon of the goal together, or its delta" in contradiction(manifest)
+    domain = questions(6, complete=True)
+    half = replace(TOTAL_GOAL, epsilon=0.25)
+
+    def parts_for(request, *_):
+        made = [(of, common_total_mechanism(half, groups_of(request, of))) for of in ((0, 1, 2), (3, 4, 5))]
+        return TableNoise(tuple(itertools.starmap(NoisePart, made)))
+
+    # All of delta in each of the two parts.
+    release = plan_request(asked(domain, TOTAL_GOAL), None, parts_for).run(pa.table(dict.fromkeys(domain, YES_NO)))
+    said = contradiction(json.loads(json.dumps(release.manifest)))
+    assert "more than the epsilon of the goal together, or its delta" in said
 
 
 def test_noise_is_drawn_for_a_set_of_tables_at_once():

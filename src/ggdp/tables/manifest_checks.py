@@ -37,7 +37,7 @@ from ggdp.mechanisms.additive import kind_of
 from ggdp.mechanisms.certified_noise import saturation_of
 from ggdp.mechanisms.exponential_mechanism import SELECTION, UTILITY
 from ggdp.noise.common_total_noise import CommonTotalNoise
-from ggdp.privacy import ApproxDP, Guarantee, PureDP, Sensitivity
+from ggdp.privacy import Guarantee, PureDP, Sensitivity
 from ggdp.privacy.grid import Grid
 from ggdp.proofs.bound import EXACT
 from ggdp.proofs.certificate import Certificate, require_proved
@@ -182,7 +182,7 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
         stated, parts = manifest["mechanism"].get("parts"), []
         for plain in stated or [manifest["mechanism"]]:
             of = tuple(_integer(one, at_least=1) - 1 for one in plain["tables"]) if stated else every
-            share = _share(plain["certificate"]) if stated else goal
+            share = _share(plain["certificate"], goal) if stated else goal
             if (encoding := plain.get("encoding")) is not None:
                 total, difference = (_integer(encoding[name], at_least=1) for name in ("total", "difference"))
                 base = noise_for(share, CommonTotalNoise.changes(total, difference, len(of)), None)
@@ -224,11 +224,11 @@ def _table(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return derived
 
 
-def _share(certificate: Mapping[str, Any]) -> Guarantee:
-    """Return what a part of several tables has of a goal, by its certificate; `_noise` checks that it proves that."""
+def _share(certificate: Mapping[str, Any], goal: Guarantee) -> Guarantee:
+    """Return what a part of several tables has of a goal, which is all of delta or none: `_noise` checks the proof."""
     if certificate["quantity"] == "epsilon":
         return PureDP(certificate["target"])
-    return ApproxDP(certificate["parameters"]["epsilon"], certificate["target"])
+    return replace(goal, epsilon=certificate["parameters"]["epsilon"])
 
 
 def _mechanism(manifest: Mapping[str, Any]) -> dict[str, Any]:
