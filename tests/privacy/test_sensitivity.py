@@ -281,6 +281,7 @@ def test_groups_are_described_in_words_and_repeated():
         [2, 2, 5] * 3, max_cells=2, complete=[True, True, False] * 3, neighbours="replace-one"
     )
     assert Sensitivity.groups([4, 1], complete=[False, False]) == Sensitivity.groups([4, 1])
+    assert Sensitivity.groups([4, 4], 2, 3) == Sensitivity.groups([4, 4], max_cells=2, d=3)
     assert not query.has_fixed_dimension
 
 

@@ -322,9 +322,9 @@ class Sensitivity:
     def groups(
         cls,
         cells: Iterable[int],
-        *,
         max_cells: int = 1,
         d: float = 1,
+        *,
         complete: Iterable[bool] | None = None,
         neighbours: Neighbours = "add-remove",
     ) -> Sensitivity:

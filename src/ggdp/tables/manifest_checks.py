@@ -519,7 +519,7 @@ def _of_groups(words: str, found: re.Match[str], certificate: Certificate, grid:
         cells += [int(k.replace(",", ""))] * many
         complete += [one is not None] * many
     most, shown, neighbours = int(found["most"].replace(",", "")), _number(found["d"]), cast("Any", found["neighbours"])
-    one_each = Sensitivity.groups(cells, max_cells=most, complete=complete, neighbours=neighbours)
+    one_each = Sensitivity.groups(cells, most, complete=complete, neighbours=neighbours)
     # What one unit adds to a cell is shown with six digits; sizes and norms of the certificate name it exactly.
     moving, unit = one_each.moving, 1.0 if grid is None else grid.step
     known = [size for size, _ in certificate.bound.known_sizes]

@@ -40,7 +40,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import flint
 from attrs import frozen
@@ -244,8 +244,7 @@ def groups_of(request: TableRequest, tables: Sequence[int]) -> Sensitivity:
     # Of a table of one cell under replace-one nothing would be hidden.
     least = 1 if request.neighbours == "add-remove" else 2
     whole = [most == 1 and request.complete[table] and size >= least for table, size in zip(tables, sizes, strict=True)]
-    limits: dict[str, Any] = {"max_cells": most, "d": request.most_in_a_cell, "neighbours": request.neighbours}
-    return Sensitivity.groups(sizes, complete=whole, **limits)
+    return Sensitivity.groups(sizes, most, request.most_in_a_cell, complete=whole, neighbours=request.neighbours)
 
 
 def cells_of(request: TableRequest, tables: Sequence[int]) -> Sensitivity:

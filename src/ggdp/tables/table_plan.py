@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import sys
 import warnings
@@ -41,10 +42,10 @@ from ggdp.tables.noisy_counts import release_counts, require_size
 from ggdp.tables.request import AUTO, PlanArguments, ReleaseArguments, TableRequest, TextOptions
 from ggdp.tables.statistics.margins import (
     SIZES,
-    count_half_width,
     describe_split,
     half_width_rows,
     half_widths,
+    linear_margins,
     statistics_parts,
 )
 from ggdp.tables.statistics.statistics_plan import StatisticsPlan, in_blocks, plan_statistics, statistics_mechanism
@@ -284,7 +285,7 @@ class TablePlan:
     def half_width(self) -> int:
         """Half-width of the 95 % interval of a count."""
         if self.statistics is not None:
-            return count_half_width(self)
+            return math.ceil(max(linear_margins(self, table)["count"] for table in range(len(self.request.by))))
         return max(self.half_widths)
 
     @cached_property

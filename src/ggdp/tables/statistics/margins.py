@@ -113,11 +113,6 @@ def _names_and_ranges(plan: TablePlan, statistic: Sum | MomentStatistic) -> Iter
         yield statistic.names[0] if levels is None else f"{statistic.names[0]}, {levels[level]}", one
 
 
-def count_half_width(plan: TablePlan) -> int:
-    """Return the half-width of the 95 % interval of a count; the largest of all tables."""
-    return max(math.ceil(linear_margins(plan, table)["count"]) for table in range(len(plan.request.by)))
-
-
 def half_widths(plan: TablePlan) -> dict[str, list[float]]:
     """Return the half-widths of each statistic in cells of `SIZES` units; those of quantiles are numbers of units.
 
