@@ -149,9 +149,9 @@ def run(arguments: Sequence[str]) -> int:
         result = _command()(list(arguments) or ["--help"], prog_name="ggdp", standalone_mode=False)
     except UsageError as wrong:
         said = _usage(wrong, arguments)
-        message = str(said)
-        named = next((word for word in message.replace(":", " ").split() if word.strip("'.").startswith("--")), None)
-        flag = None if named is None else named.strip("'.")
+        message, found = str(said), [getattr(wrong, name, None) for name in ("param_hint", "option_name")]
+        named = [*filter(None, found), max(getattr(getattr(wrong, "param", None), "opts", ()), key=len, default="")]
+        flag = named[0].strip("'") if named[0].lstrip("'").startswith("--") else None
         report(message, field=flag, value=getattr(said, "value", None), hint=getattr(said, "expected", message))
         return 2
     except typer.Abort:
@@ -214,6 +214,7 @@ def _usage(wrong: Any, typed: Sequence[str]) -> str | ArgumentError:  # noqa: AN
             if flag.startswith("--") and further:
                 values = [typed[place + 1], *further]
                 written = f"{flag} {shlex.quote(''.join(values))}"
+                wrong.option_name = flag
                 return f"{flag} {' '.join(values)}: has spaces between its values; write {written}"
         # Perhaps a pattern without quotes, which a shell passes on as the files that match.
         suffix = os.path.splitext(typed[1])[1]

@@ -87,7 +87,9 @@ def release(
     """
     source, given = _study_of(context, source, data, given)
     if given["epsilon"] is None and "base" not in given:
-        raise UsageError("Missing option '--epsilon'.")
+        missing = UsageError("Missing option '--epsilon'.")
+        missing.option_name = "--epsilon"
+        raise missing
     if given["out"] is None and not given["dry_run"]:
         raise typer.BadParameter("give a file to write to, or --dry-run", param_hint="'--out'")
     with flags.named_as_flags(given):
