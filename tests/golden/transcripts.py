@@ -64,7 +64,7 @@ roles = ["Director"]
 KEY = b"golden key that signs nothing...."[:32]
 
 HELP = [[], ["account"], ["belief"], ["calibrate"], ["check"], ["demo"], ["explore"], ["plan"], ["range"], ["release"]]
-HELP += [["report"], ["reproduce"], ["verify"], ["ledger"]]
+HELP += [["compare"], ["report"], ["reproduce"], ["verify"], ["ledger"]]
 HELP += [["ledger", name] for name in ("init", "show", "verify", "export", "reserve", "upgrade")]
 
 BY = "release people.csv --by town --domain people.toml --epsilon 1"
