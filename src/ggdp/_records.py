@@ -87,8 +87,8 @@ class Option:
     key: str | None = None  # its key in a TOML file, with the table that holds it ("unit.column"); by default its name
 
 
-def documented(kind: str, doc: str, *flags: Flag, key: str | None = None) -> dict[str, Option]:
-    """Return the metadata of a field: ``field(converter=..., metadata=documented("str", "The column."))``."""
+def documentation(kind: str, doc: str, *flags: Flag, key: str | None = None) -> dict[str, Option]:
+    """Return the metadata of a field: ``field(converter=..., metadata=documentation("str", "The column."))``."""
     return {_OPTION: Option(kind, doc, flags, key)}
 
 
@@ -108,7 +108,7 @@ def option(
 ) -> Any:  # noqa: ANN401 - type checkers take the field's own type
     """Return a documented field with a default, given by name, whose other values are checked as in `checked`."""
     converter = None if check is None else Check(check, default, limits)
-    metadata = documented(kind, doc, *flags, key=key)
+    metadata = documentation(kind, doc, *flags, key=key)
     return field(default=default, converter=converter, kw_only=True, metadata=metadata)
 
 

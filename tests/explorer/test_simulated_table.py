@@ -77,7 +77,7 @@ def test_statistics_before_noise_are_those_that_much_budget_would_publish(unit: 
     )  # fmt: skip
     shown = simulate_table(table.plan(), Simulation(units=3_000, rows=3.0 if unit else 1.0))
     for name, original in shown.original.items():
-        noisy, lower, upper = shown.published(name)
+        noisy, lower, upper = shown.estimates(name)
         # Published values are rounded to the step of the range, 1; sums add up as many roundings as there are units.
         allowed = 1.01 if "income" in name else 0.0
         if name == "sum_income":

@@ -73,7 +73,7 @@ def test_digits_give_sums_beyond_64_bits_back(squares):
         parts |= {"m0_hh": high**2 * rows, "m0_hl": high * low * rows, "m0_ll": low**2 * rows}
     assert set(parts) == set(measured.terms("m0", wide=False))
     assert max(parts.values()) < 2**63
-    first, second = measured.added(pa.table({name: [value] for name, value in parts.items()}), "m0")
+    first, second = measured.add_up(pa.table({name: [value] for name, value in parts.items()}), "m0")
     assert (first[0], second[0]) == (rows * steps, rows * steps**2 if squares else 0)
     assert first[0] > 2**60
     assert not squares or second[0] > 2**63
@@ -95,5 +95,5 @@ def test_the_order_of_rows_does_not_matter(engine):
 
 def test_digits_keep_the_last_digit():
     measured = summed(MOST_STEPS, squares=False)
-    first, _ = measured.added(pa.table({"m0_h": [2**50], "m0_l": [1]}), "m0")
+    first, _ = measured.add_up(pa.table({"m0_h": [2**50], "m0_l": [1]}), "m0")
     assert first[0] == 2**66 + 1

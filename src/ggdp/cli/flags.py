@@ -354,7 +354,7 @@ def _split_list(flag: str, text: str, values: str) -> list[str]:
     return row if '"' in values else [item.strip() for item in row]
 
 
-def joined(values: Iterable[str]) -> str:
+def join_values(values: Iterable[str]) -> str:
     """Return values separated by commas, in quotes where they need them."""
     row = io.StringIO(newline="")
     csv.writer(row, lineterminator="").writerow(values)
@@ -539,7 +539,7 @@ def reword(
     argument = "by" if argument == "column" else argument
     if argument == "by" and isinstance(value, list | tuple):
         is_nested = any(isinstance(names, list | tuple) for names in value)
-        tables = [joined([one] if isinstance(one, str) else one) for one in (value if is_nested else [value])]
+        tables = [join_values([one] if isinstance(one, str) else one) for one in (value if is_nested else [value])]
         if len(tables) > 1:
             return GgdpError(" ".join(f"{title('by', None)} {names}" for names in tables) + f": {expected}")
         (value,) = tables

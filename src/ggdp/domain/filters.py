@@ -96,9 +96,9 @@ class Operation:
 
     def __str__(self) -> str:
         if self.name not in ARITHMETIC:
-            return f"{self.name}({', '.join(map(_said, self.parts))})"
+            return f"{self.name}({', '.join(map(_sql_text, self.parts))})"
         is_joined = (isinstance(part, Truth) or getattr(part, "name", "") in ARITHMETIC for part in self.parts)
-        parts = (f"({part})" if joined else _said(part) for part, joined in zip(self.parts, is_joined, strict=True))
+        parts = (f"({part})" if joined else _sql_text(part) for part, joined in zip(self.parts, is_joined, strict=True))
         return f" {self.name} ".join(parts)
 
 
@@ -111,8 +111,8 @@ class Case:
     reading: Reading
 
     def __str__(self) -> str:
-        cases = " ".join(f"when {holds} then {_said(value)}" for holds, value in self.cases)
-        return f"case {cases}{'' if self.otherwise is None else f' else {_said(self.otherwise)}'} end"
+        cases = " ".join(f"when {holds} then {_sql_text(value)}" for holds, value in self.cases)
+        return f"case {cases}{'' if self.otherwise is None else f' else {_sql_text(self.otherwise)}'} end"
 
 
 @frozen
@@ -158,7 +158,7 @@ class Condition:
         return reading_of(self.values[0]) if self.values else "null"
 
     def __str__(self) -> str:
-        values = ", ".join(map(_said, self.values))
+        values = ", ".join(map(_sql_text, self.values))
         is_list = "in" in self.operator.split()
         return f"{self.of} {self.operator} {f'({values})' if is_list else values}".rstrip()
 
@@ -508,7 +508,7 @@ def _combine(operator: Literal["and", "or"], parts: Sequence[Filter]) -> Filter:
     return Combination(operator, tuple(flat))
 
 
-def _said(value: Term) -> str:
+def _sql_text(value: Term) -> str:
     """Return a value, or what computes one, as it is written."""
     if isinstance(value, date):
         return f"{'timestamp' if isinstance(value, datetime) else 'date'} '{periods.time_text(value)}'"

@@ -187,7 +187,7 @@ class TextValues:
         """Return what is declared here, and elsewhere what others declare."""
         return TextValues(**{**others.declared, **self.declared})
 
-    def written(self, time: date) -> str | None:
+    def write(self, time: date) -> str | None:
         """Return the text that is read as a day or a time as a format declares; None without a format that fits."""
         if self.time is None:
             return None

@@ -72,7 +72,7 @@ class ShownTable:
         within = (self.table.lower <= 0) & (self.table.upper >= 0)
         return float(within.mean()) if within.size else math.nan
 
-    def published(self, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def estimates(self, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the noisy numbers of a column and the ends of their intervals."""
         found: Any = (column, self.table.count, self.table.lower, self.table.upper)
         if column != "count":

@@ -21,7 +21,7 @@ from attrs import fields_dict
 
 from ggdp._files import parsed_toml
 from ggdp._records import frozen, options
-from ggdp.cli.flags import RELEASE, arguments_of, domain_of, joined, marginals_of
+from ggdp.cli.flags import RELEASE, arguments_of, domain_of, join_values, marginals_of
 from ggdp.domain.column import Column
 from ggdp.domain.table_domain import Domain
 from ggdp.domain.value_range import ValueRange
@@ -97,7 +97,7 @@ def open_study(
 ) -> tuple[OpenStudy, dict[str, Any]]:
     """Return a study with what the form keeps of it, and the values of all inputs, which are those of settings."""
     request, flags, values = study.request, {flag.name: flag.default for flag in RELEASE}, attrs.asdict(settings())
-    by = [joined(names) for names in request.by if names]
+    by = [join_values(names) for names in request.by if names]
     if lines_of("\n".join(by)) != by or marginals_of(by) != [list(names) for names in request.by if names]:
         by = []
     lines: dict[str, str] = {}
@@ -169,7 +169,7 @@ def _lines_of(column: Column) -> dict[str, str]:
             is_run = len(value) > 1 and tuple(value) == tuple(range(value[0], value[-1] + 1))
             name, text = (name, f"{value[0]}..{value[-1]}") if is_run else (f"{name}:int", _text(value))
         else:
-            text = _text(value) if flag == "bins" else joined(map(str, value or ()))
+            text = _text(value) if flag == "bins" else join_values(map(str, value or ()))
         if value is not None:
             found[flag] = f"{name}={text}"
     return found

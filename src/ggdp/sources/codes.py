@@ -247,7 +247,7 @@ def bin_codes(
     # What is always passed leaves only what comes after it, and what is never passed only what comes before.
     first = sum(condition is True for condition in passed)
     last = len(passed) - sum(condition is False for condition in passed)
-    code = nested([condition for condition in passed if not isinstance(condition, bool)], codes[first : last + 1])
+    code = number_after([condition for condition in passed if not isinstance(condition, bool)], codes[first : last + 1])
     return fill_code(nw.when(~read.is_null()).then(code), value, kind, column)
 
 
@@ -367,10 +367,10 @@ def text_as_float(text: nw.Expr) -> nw.Expr:
     return nw.when(text.str.contains(_NUMBER)).then(text.str.replace_all(r"^\+", "")).cast(nw.Float64)
 
 
-def nested(passed: Sequence[nw.Expr], codes: Sequence[float]) -> nw.Expr:
+def number_after(passed: Sequence[nw.Expr], codes: Sequence[float]) -> nw.Expr:
     """Return the number after as many conditions as hold; each holds only where the one before it does."""
     if not passed:
         return nw.lit(codes[0])
     middle = len(passed) // 2
-    right = nested(passed[middle + 1 :], codes[middle + 1 :])
-    return nw.when(passed[middle]).then(right).otherwise(nested(passed[:middle], codes[: middle + 1]))
+    right = number_after(passed[middle + 1 :], codes[middle + 1 :])
+    return nw.when(passed[middle]).then(right).otherwise(number_after(passed[:middle], codes[: middle + 1]))

@@ -160,7 +160,7 @@ def _array(series: Any, column: Column | None) -> pa.Array:  # noqa: ANN401 - a 
     if column is not None and column.kind == "bins":
         return _read_each(series, partial(_bin, column=column), pa.int64(), column.text.nulls, column.rewriting)
     # Texts are read as declared afterwards, with those of other frames.
-    written = column.text.written if column is not None and column.kind == "date" else lambda _: None
+    written = column.text.write if column is not None and column.kind == "date" else lambda _: None
     texts = partial(_text, instead=text_of_invalid(column), day=lambda day: written(day) or day.isoformat())
     return _read_each(series, texts, pa.string())
 

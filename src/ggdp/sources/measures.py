@@ -65,7 +65,7 @@ from numpy.typing import NDArray
 
 from ggdp.domain.text_values import TextValues
 from ggdp.domain.value_range import LevelRanges, ValueRange
-from ggdp.sources.codes import declared_text, nested, text_as_float
+from ggdp.sources.codes import declared_text, number_after, text_as_float
 from ggdp.sources.engine import Frame, safe_name
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _ends_of_rows(rule: PerUnit | None, values: ValueRange) -> tuple[float, floa
 def _of_code(code: str, numbers: Sequence[float]) -> nw.Expr:
     """Return the number of each row by its code; no column is looked at where all are the same."""
     starts = [0, *(at for at in range(1, len(numbers)) if numbers[at] != numbers[at - 1])]
-    return nested([nw.col(code) >= start for start in starts[1:]], [numbers[start] for start in starts])
+    return number_after([nw.col(code) >= start for start in starts[1:]], [numbers[start] for start in starts])
 
 
 def _clamp(x: nw.Expr, first: nw.Expr, last: nw.Expr, missing: nw.Expr | None) -> nw.Expr:
@@ -258,7 +258,7 @@ class SummedMeasure(NamedTuple):
             found |= {"hh": high * high, "hl": high * low, "ll": low * low}
         return {f"{name}_{digits}": term.cast(nw.Int64) for digits, term in found.items()}
 
-    def added(self, table: pa.Table, name: str) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+    def add_up(self, table: pa.Table, name: str) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
         """Return the exact sums of the steps and of their squares, from the sums of the terms."""
 
         def of(part: str) -> NDArray[np.object_]:

@@ -262,7 +262,7 @@ def _cell_text(value: object, written: TextValues = _PLAIN) -> str | None:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value).replace(".", written.decimal or ".")
     if isinstance(value, date):
-        return written.written(value) or (_time_text(value) if isinstance(value, datetime) else value.isoformat())
+        return written.write(value) or (_time_text(value) if isinstance(value, datetime) else value.isoformat())
     return str(value)
 
 
@@ -404,4 +404,4 @@ def _instant_text(
         return repr(value)
     if meaning == "days" and ticks % _DAY != 0:
         return repr(value)
-    return written.written(time) or _time_text(time)
+    return written.write(time) or _time_text(time)

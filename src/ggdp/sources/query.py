@@ -192,7 +192,7 @@ class TableSource:
             units, sums = integers(table[COUNT]), []
             for place, summed in enumerate(query.measured):
                 known = integers(table[known_name(f"m{place}")])
-                sums.append(CellSums(units, known, *summed.added(table, f"m{place}")))
+                sums.append(CellSums(units, known, *summed.add_up(table, f"m{place}")))
             at = _texts(table, marginal) if marginal.is_open else table[CELL].to_numpy().astype(np.int64, copy=False)
             found.append((at, tuple(sums) or (CellSums(units, units, units * 0, units * 0),)))
         return found

@@ -150,7 +150,7 @@ class Rows:
         if isinstance(term, Operation) and term.name == "coalesce":
             return nw.coalesce(*(self.value(part) for part in term.parts if part is not None))
         if isinstance(term, Operation) and kind == "text":
-            return _rewritten(term.name, self.value(term.parts[0]))
+            return _rewrite(term.name, self.value(term.parts[0]))
         if isinstance(term, Read | Operation):
             number = nw.col(self._keep(term, lambda: self._number(term)))
             return nw.when((number > -math.inf) & (number < math.inf)).then(number)
@@ -303,7 +303,7 @@ class Rows:
         return known & (~found if is_negated else found)
 
 
-def _rewritten(name: str, text: nw.Expr) -> nw.Expr:
+def _rewrite(name: str, text: nw.Expr) -> nw.Expr:
     """Return text without spaces around it, or with small or large letters from A to Z; others stay."""
     if name == "trim":
         return text.str.replace_all("^ +", "").str.replace_all(r" +\z", "")

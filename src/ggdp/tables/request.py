@@ -44,7 +44,7 @@ from attrs import field
 
 from ggdp import _validate
 from ggdp._files import MOST_TOML, line_of, parsed_toml, read_file
-from ggdp._records import Flag, documented, frozen, like, option, options
+from ggdp._records import Flag, documentation, frozen, like, option, options
 from ggdp._rounding import rounded_up_text
 from ggdp.domain.text_values import KEYS, TextValues, null_words
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message, in_words_of
@@ -56,7 +56,7 @@ from ggdp.tables.statistics.statistic import (
     Statistic,
     Statistics,
     checked_statistics,
-    described,
+    describe,
     statistic_from,
 )
 
@@ -397,7 +397,7 @@ class TableOptions(TextOptions):
     statistics: Statistics = field(
         default=(),
         converter=checked_statistics,
-        metadata=documented(
+        metadata=documentation(
             "sequence of Mean, Sum, Variance or Quantile, or one such list for each table, optional",
             "What to publish of columns of numbers beside the counts. Their public ranges are in the domain, as "
             '``{"income": {"range": [0, 200_000]}}``: values outside are clamped, what is not a number is left out. '
@@ -447,7 +447,7 @@ class TableOptions(TextOptions):
     weights: tuple[tuple[str, float], ...] = field(
         default=(),
         converter=_weights,
-        metadata=documented(
+        metadata=documentation(
             "mapping of str to float, optional",
             "Weights of the columns of `statistics`, 1 by default: twice the weight, half the noise.",
             _repeated(
@@ -519,7 +519,7 @@ class TableRequest(TableOptions):
 
     by: tuple[tuple[str, ...], ...] = field(
         converter=_marginals,
-        metadata=documented(
+        metadata=documentation(
             "str, sequence of str, sequence of sequences of str, or None",
             "Columns to count by; several lists give several tables, released as one query. With `statistics`, None "
             "gives one row for the whole table.",
@@ -532,7 +532,7 @@ class TableRequest(TableOptions):
     )
     goal: Guarantee = field(
         converter=as_goal,
-        metadata=documented(
+        metadata=documentation(
             "PureDP, ProbabilisticDP, ApproxDP or float",
             "Guarantee of all tables together; a number is the epsilon of pure DP.",
             Flag("Epsilon of the goal.", kind=float, required=True, label="Epsilon", name="epsilon"),
@@ -547,7 +547,7 @@ class TableRequest(TableOptions):
     domain: Domain = field(
         factory=lambda: _domain(None),
         converter=_domain,
-        metadata=documented(
+        metadata=documentation(
             "Domain, mapping or path of a TOML file, optional",
             "The public levels of the columns. The levels of a column that is not declared are chosen privately, which "
             "needs a delta.",
@@ -964,7 +964,7 @@ class TableRequest(TableOptions):
         filtered = {} if self.where is None else {"where": self.where}
         # Manifests have always had the statistics last.
         last = {
-            "statistics": described(self.statistics),
+            "statistics": describe(self.statistics),
             "per_unit": self.per_unit,
             "weights": dict(self.weights),
             "text": {**(self.text or TextFormat()).to_dict(), **self.values.declared},
@@ -1141,7 +1141,7 @@ class RangeArguments(TextOptions):
     """The arguments of `ggdp.plan_range`."""
 
     column: str = field(
-        metadata=documented("str", "A column of numbers; values that are no numbers are counted nowhere.")
+        metadata=documentation("str", "A column of numbers; values that are no numbers are counted nowhere.")
     )
     goal: Guarantee = field(
         default=None,

@@ -101,7 +101,7 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
             total = "which has noise as well"
             if request.neighbours == "replace-one":
                 total = f"the number of {request.unit_name or 'rows'} without noise"
-            alike = listed([" x ".join(names) or "all rows" for names in shared])
+            alike = listing([" x ".join(names) or "all rows" for names in shared])
             said.append(f"The {raw} of {alike} add up to the same total, {total}: their noise is drawn together.")
     columns = [column for domain in request.domains for column in domain]
     of_units = f"All {'rows' if request.unit is None and not request.unit_name else units_noun(request)} are stated to"
@@ -109,7 +109,7 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
     for column in dict.fromkeys(column for column in columns if column.complete):
         first_levels.setdefault(str(column.labels[0]), []).append(repr(column.name))
     for level, named in first_levels.items():
-        said.append(f"{of_units} have a declared value of {listed(named)}; a row without one is counted in {level!r}.")
+        said.append(f"{of_units} have a declared value of {listing(named)}; a row without one is counted in {level!r}.")
     if any(column.other_code is None or column.missing_code is None for column in columns):
         said.append("Rows whose values fit no cell are not counted.")
     if any(domain.impossible for domain in request.domains):
@@ -269,7 +269,7 @@ def _total(request: TableRequest) -> str:
     return f"the sum of the counts with the same {' and '.join(request.percent_of)}"
 
 
-def listed(names: Sequence[str]) -> str:
+def listing(names: Sequence[str]) -> str:
     """Return names in a sentence: a, b and c."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 

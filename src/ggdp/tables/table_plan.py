@@ -49,7 +49,7 @@ from ggdp.tables.statistics.margins import (
     statistics_parts,
 )
 from ggdp.tables.statistics.statistics_plan import StatisticsPlan, in_blocks, plan_statistics, statistics_mechanism
-from ggdp.tables.table_manifest import coverage, listed, protected_unit, table_properties, wording_of
+from ggdp.tables.table_manifest import coverage, listing, protected_unit, table_properties, wording_of
 from ggdp.tables.table_noise import (
     LAPLACE,
     AnyMechanism,
@@ -143,7 +143,7 @@ def _for_tables(plan: TablePlan, said: Mapping[int, str]) -> str:
     alike: dict[str, list[str]] = {}
     for table, text in sorted(said.items()):
         alike.setdefault(text, []).append(" x ".join(plan.request.by[table]) or "all rows")
-    return next(iter(alike)) if len(alike) == 1 else "; ".join(f"{one} for {listed(of)}" for one, of in alike.items())
+    return next(iter(alike)) if len(alike) == 1 else "; ".join(f"{one} for {listing(of)}" for one, of in alike.items())
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

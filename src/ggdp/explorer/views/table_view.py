@@ -156,7 +156,7 @@ def _draw_table(shown: ShownTable, column: str) -> tuple[Tag, bytes]:
     from ggdp.plots.previews import plot_original_and_noisy
 
     what = column.replace("_", " ", 1)
-    noisy, lower, upper = shown.published(column)
+    noisy, lower, upper = shown.estimates(column)
     original = shown.original[column]
     figure = plot_original_and_noisy(shown.names, original, noisy, lower, upper, what=what, origin=shown.origin)
     known = np.isfinite(original) & np.isfinite(noisy)

@@ -242,16 +242,16 @@ def published_names(statistic: Statistic) -> tuple[str, ...]:
     return tuple(name + end for name in statistic.names for end in ("", "_lower", "_upper"))
 
 
-def described(statistic: Statistic | Statistics) -> Any:  # noqa: ANN401 - a mapping, or lists of them
+def describe(statistic: Statistic | Statistics) -> Any:  # noqa: ANN401 - a mapping, or lists of them
     """Return a statistic, or several, as plain values, ready for JSON."""
     if isinstance(statistic, tuple):
-        return [described(one) for one in statistic]
+        return [describe(one) for one in statistic]
     found: dict[str, Any] = {"kind": statistic.kind, "column": statistic.column}
     return found | ({"fractions": list(statistic.fractions)} if isinstance(statistic, Quantile) else {})
 
 
-def statistic_from(plain: Any) -> Any:  # noqa: ANN401 - as `described` has it
-    """Return the statistic, or the tuple of them, that `described` wrote."""
+def statistic_from(plain: Any) -> Any:  # noqa: ANN401 - as `describe` has it
+    """Return the statistic, or the tuple of them, that `describe` wrote."""
     if isinstance(plain, list):
         return tuple(map(statistic_from, plain))
     return STATISTICS[plain["kind"]](**{name: plain[name] for name in plain if name != "kind"})
