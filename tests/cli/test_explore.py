@@ -48,6 +48,12 @@ def test_a_domain_file_that_is_wrong_is_named_before_the_page_is_opened(capsys, 
     assert "missing.toml" in refused(capsys, "--domain", "missing.toml")
 
 
+def test_a_study_that_is_refused_is_named_as_it_was_typed(capsys, tmp_path):
+    draft = tmp_path / "draft.toml"
+    draft.write_text("not_private_draft = true\n")
+    assert f"error: FILE = '{draft}': is a draft" in refused(capsys, str(draft)).replace("file =", "FILE =")
+
+
 def test_a_file_that_is_not_there_is_named(capsys):
     assert "error: FILE = 'missing.csv': is not a file" in refused(capsys, "missing.csv").replace("file =", "FILE =")
 

@@ -166,7 +166,17 @@ def test_of_two_runs_that_both_fit_the_second_with_the_key_charges_nothing(ledge
             1,
             {"field": "--epsilon", "value": -1.0, "hint": "must be greater than 0"},
         ),
-        ([*RELEASE, "--epsilon", "2", "--out", "a.csv"], 3, {"field": None, "value": None, "hint": None}),
+        (
+            [*RELEASE, "--epsilon", "2", "--out", "a.csv"],
+            3,
+            {
+                "field": None,
+                "value": None,
+                "hint": "it costs epsilon = 2, delta = 0, and of epsilon = 1, delta = 0 there remains epsilon = 1, "
+                "delta = 0; the largest epsilon that fits at this delta is 1. More needs a new budget, in another "
+                "ledger",
+            },
+        ),
         (["release", "people.csv", "--by", "town", "--out", "a.csv"], 2, {"field": "--epsilon", "value": None}),
         (
             ["calibrate", "--order", "1", "--epsilon", "x"],

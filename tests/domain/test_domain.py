@@ -239,7 +239,8 @@ def test_impossible_levels_are_named_as_declared_or_as_published():
     ("impossible", "said"),
     [
         ({"sex": "m"}, "must be a list of mappings"),
-        (["sex"], "must give a level"),
+        (["sex"], "must give a level for each of some columns, as in {'sex': 'm', 'ward': 'births'}"),
+        ([np.array(["m"])], "^impossible = 'ndarray': must give a level"),
         ([{}], "must give a level"),
         ([{"town": "x"}], "is not a column of the domain"),
         ([{"sex": "d"}], "'d': is not declared; declared are f, m"),

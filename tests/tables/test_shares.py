@@ -12,7 +12,7 @@ from tests.manifest_schema import VALIDATOR
 
 import ggdp
 from ggdp.cli.app import run
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.releases.comparisons import share_ends, sum_half_width
 from ggdp.tables.manifest_checks import contradiction
 from ggdp.tables.request import TableRequest
@@ -363,9 +363,42 @@ def test_what_cannot_be_compared_is_said_as_it_was_typed(published, capsys):
     ):
         assert run(["compare", *typed]) == code, typed
         assert said in capsys.readouterr().err
+    age = ["--derive", "age=case when sex = 'f' then 30 else 40 end", "--range", "age=0:99"]
+    assert published(*age, "--mean", "age", "--out", "m.csv") == 0
+    assert published("--false-cells", "1", "--out", "s.csv") == 0
+    capsys.readouterr()
+    for manifest, said in (("m", "is of a release with statistics"), ("s", "leaves cells out of this table")):
+        assert run(["compare", f"{manifest}.manifest.json", "--percent"]) == 1
+        assert f"error: MANIFEST = '{manifest}.manifest.json': {said}" in capsys.readouterr().err
     Path("o.csv").write_text(Path("o.csv").read_text().replace("a,f,", "a,f,1"))
     assert run(["compare", "o.manifest.json", "--percent"]) == 1
     assert "as it was published (it is changed)" in capsys.readouterr().err
+
+
+def test_counts_of_rows_are_not_compared_with_those_of_people(tmp_path):
+    people = PEOPLE.append_column("person", [list(map(str, range(PEOPLE.num_rows)))])
+
+    def manifest(name, **given):
+        ggdp.release_table(people, **ASKED | given, out=tmp_path / f"{name}.csv")
+        return tmp_path / f"{name}.manifest.json"
+
+    by_person = {"unit": "person", "max_cells": 1}
+    rows, persons = manifest("rows"), manifest("persons", **by_person)
+    with pytest.raises(ArgumentError, match=r"counts different values of 'person', and .*rows.* counts rows; compare"):
+        ggdp.difference(rows, persons)
+    with pytest.raises(ArgumentError, match=r"counts rows, and "):
+        ggdp.difference(persons, manifest("of_person", **by_person, count="rows", max_rows_per_cell=1))
+    # Rows that are people, and people by another name of their column, are counted alike.
+    named = manifest("named", unit_name="people")
+    assert ggdp.difference(rows, named).num_rows == 12
+    assert ggdp.difference(named, manifest("each", **by_person, unit_name="people")).num_rows == 12
+
+
+@pytest.mark.parametrize("cell", ["ward", ["ward"], None, ("ward", "a")])
+def test_a_cell_that_is_no_mapping_is_refused(cell):
+    for compare in (released().ratio, released().difference):
+        with pytest.raises(ArgumentTypeError, match=r"^base = .*: must give levels of columns, such as \{'sex': 'f'\}"):
+            compare({"ward": "a"}, cell)
 
 
 def test_one_of_several_published_tables_is_named_by_its_file(tmp_path):

@@ -7,13 +7,16 @@ import re
 from pathlib import Path
 
 import pytest
+from attrs import fields_dict
 
 import ggdp
 from ggdp._files import line_of
+from ggdp._records import options
 from ggdp.cli.app import run
 from ggdp.errors import ArgumentError
 from ggdp.tables import output_files
-from ggdp.tables.request import is_table_name
+from ggdp.tables.request import TableRequest, is_table_name
+from ggdp.tables.study import Study
 
 STUDY = """
 source = "data/visits.csv"
@@ -130,6 +133,11 @@ def test_a_study_reads_what_it_writes_and_never_replaces_a_file(here):
             "line 18: columns.cost = ['edges', 'levels']: must",
         ),
         ('by = ["ward"]', 'by = ["wrad"]\ncost = 3', "line 24: tables.cost = 3: is not a key of [[tables]]"),
+        (
+            'by = ["ward"]',
+            'by = ["ward"]\npercent_of = ["sex"]',
+            "line 24: tables.percent_of = ['sex']: is a key of all tables together; write it above the first section",
+        ),
         ('by = ["ward"]', 'by = ["count"]', "line 23: tables.by = 'count': is the name of a published column"),
         ('name = "wards"', 'name = "../wards"', "line 22: tables.name = '../wards': must be the name of a file"),
         ('name = "wards"', 'name = "manifest"', "line 22: tables.name = 'manifest': must be the name of a file"),
@@ -369,3 +377,11 @@ def test_what_is_no_study_is_refused_by_its_name(capsys, arguments, said, code):
     is_read = arguments[0] in ("absent.toml", "mean.toml")
     assert run(["release", *arguments, *(["--out", "new"] if is_read else ["--dry-run"])]) == code
     assert capsys.readouterr().err.startswith(said)
+
+
+def test_the_page_of_the_study_file_names_every_key():
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "study-file.md").read_text("utf-8")
+    keys = {said.key or name for name, (_, said) in options(TableRequest).items()}
+    own = set(fields_dict(Study)) - {"request", "names"}
+    keys = {key.partition(".")[2] or key for key in (keys | own) - {"goal", "domain", "statistics"}}
+    assert [key for key in keys if f"`{key}" not in page] == []

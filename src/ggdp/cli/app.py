@@ -163,10 +163,14 @@ def run(arguments: Sequence[str]) -> int:
         # Of a study the key, without its file and line.
         report(message, refused, field=flag.rpartition(": ")[2], value=refused.value, hint=said)
         return 1
+    except BudgetExceededError as refused:
+        # What it costs, what remains, and what would fit, without its first words.
+        reason = str(refused).partition(": ")[2] or str(refused)
+        report(str(refused), refused, hint=f"{reason}. More needs a new budget, in another ledger")
+        return 3
     except GgdpError as failed:
         report(str(failed), failed)
-        # A release that does not fit in what remains of its budget has a code of its own.
-        return 3 if isinstance(failed, BudgetExceededError) else 1
+        return 1
     except (MemoryError, OverflowError) as failed:
         report("the numbers given are too large to compute with; use a larger unit or fewer cells", failed)
         return 1

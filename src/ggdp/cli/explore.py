@@ -12,7 +12,7 @@ import typer
 from attrs import evolve
 
 from ggdp._files import MOST_TOML, parsed_toml, read_file
-from ggdp.cli.flags import DomainFile  # noqa: TC001 - typer reads annotations when it runs
+from ggdp.cli.flags import DomainFile, renaming
 from ggdp.cli.output import say
 from ggdp.errors import ArgumentError, MissingExtraError, install_hint
 
@@ -76,7 +76,8 @@ def _open(file: Path, ledger: str | None) -> tuple[Path | None, str | None, tupl
     from ggdp.tables.study import Study
 
     content = read_file(file, argument="file", most=MOST_TOML)
-    study, plain = Study.parse(content, str(file)), parsed_toml(content, str(file), argument="file")
+    with renaming(path="file"):
+        study, plain = Study.parse(content, str(file)), parsed_toml(content, str(file), argument="file")
     source = None if study.source is None else Path(study.source)
     if source is not None and not source.is_file() and not glob.has_magic(str(source)):
         raise ArgumentError("source", str(source), f"is not a file; {file} names it")

@@ -382,7 +382,9 @@ def _check_patterns(columns: tuple[Column, ...], impossible: object) -> tuple[Pa
     found: dict[Pattern, None] = {}
     for declared in _validate.non_empty(impossible=impossible):
         if not isinstance(declared, Mapping) or not declared:
-            raise ArgumentError("impossible", declared, "must give a level for each of some columns")
+            shown = declared if isinstance(declared, str | tuple | list | Mapping) else type(declared).__name__
+            said = "must give a level for each of some columns, as in {'sex': 'm', 'ward': 'births'}"
+            raise ArgumentError("impossible", shown, said)
         pattern = []
         for name, label in declared.items():
             if name not in places:

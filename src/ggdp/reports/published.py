@@ -250,12 +250,17 @@ class PublishedRelease:
         return table is not None and table["unit"]["column"] is None
 
     @property
+    def counted(self) -> str:
+        """What the counts of its tables are numbers of, in words."""
+        request = self.manifest["table"]["request"]
+        units = "rows" if request["unit"] is None else f"different values of {request['unit']!r}"
+        return "rows" if (request["unit"] is not None and request["count"] == "rows") else request["unit_name"] or units
+
+    @property
     def contents(self) -> str:
         """What was published, in words."""
         if (request := self.request) is None:
             return number_of(math.prod(self.manifest["values"]["shape"]), "value")
-        units = "rows" if request["unit"] is None else f"different values of {request['unit']!r}"
-        what = "rows" if (request["unit"] is not None and request["count"] == "rows") else request["unit_name"] or units
         said = []
         asked = request["statistics"]
         # Of all tables, or a list for each table.
@@ -266,7 +271,7 @@ class PublishedRelease:
             said.append(f"{kind} of {one['column']}")
         statistics = f", with {' and '.join(dict.fromkeys(said))}" if said else ""
         by = "by" if any(table.by for table in self.tables) else "of"
-        return f"Counts of {what} {by} {' and '.join(table.name for table in self.tables)}{statistics}"
+        return f"Counts of {self.counted} {by} {' and '.join(table.name for table in self.tables)}{statistics}"
 
     @property
     def cells(self) -> int | None:
@@ -353,7 +358,9 @@ def _read_table(release: PublishedRelease, table: int | str) -> Table:
         raise ArgumentError("table", table, said)
     found, about = release.tables[number], release.manifest["table"]
     if about["tables"][number]["regime"] != "declared" or about["request"]["statistics"]:
-        said = "has no table of counts alone that shows every cell; only such tables are compared"
+        said = "leaves cells out of this table; only tables that show every cell are compared"
+        if about["request"]["statistics"]:
+            said = "is of a release with statistics, whose counts are not compared; release the counts by themselves"
         raise ArgumentError("manifests", release.path, said)
     if found.state != "same" or (found.cells or 0) > READ:
         said = f"needs the file of its table, as it was published (it is {found.state}), of at most {READ:,} cells"
@@ -427,6 +434,12 @@ def difference(
     tables = [_read_table(one, table) for one in releases]
     if tables[0].by != tables[1].by or not tables[0].keys.equals(tables[1].keys):
         said = f"has other cells than {earlier.path}; compare tables of the same columns and levels"
+        raise ArgumentError("manifests", later.path, said)
+    first, second = (one.counted for one in releases)
+    asked = [one.manifest["table"]["request"] for one in releases]
+    of_rows = [one["unit"] is None or one["count"] == "rows" for one in asked]
+    if of_rows[0] != of_rows[1] and first != second:
+        said = f"counts {second}, and {earlier.path} counts {first}; compare tables that count the same"
         raise ArgumentError("manifests", later.path, said)
     half = sum_half_width(tuple(one.noise_of(1) for one in tables), level)
     change = tables[1].noisy_count - tables[0].noisy_count

@@ -1213,8 +1213,11 @@ def _statistics(table: Mapping[str, Any]) -> tuple[Statistic, ...]:
             example = f"{{ {_key(named)} = [0.5] }}" if key == "quantile" else toml_text([named])
             raise ArgumentError(f"tables.{key}", value, f"must be as in {key} = {example}")
         elif key != "by":
-            known = ", ".join(["name", "by", *STATISTICS])
-            raise ArgumentError(f"tables.{key}", value, f"is not a key of [[tables]]; known are {known}")
+            if key in {said.key or one for one, (_, said) in options(TableRequest).items()}:
+                said = "is a key of all tables together; write it above the first section of the file"
+            else:
+                said = f"is not a key of [[tables]]; known are {', '.join(['name', 'by', *STATISTICS])}"
+            raise ArgumentError(f"tables.{key}", value, said)
     return tuple(found)
 
 

@@ -37,7 +37,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ggdp._rounding import number_of
-from ggdp.errors import ArgumentError
+from ggdp.errors import ArgumentError, ArgumentTypeError
 from ggdp.mechanisms.certified_noise import add_saturating
 from ggdp.releases.comparisons import Estimate, Part, share_ends, sum_half_width
 from ggdp.releases.error_law import ErrorLaw, VectorErrorLaw
@@ -282,6 +282,8 @@ class Table(ArrowViews):
         self.noise_of(1)  # raises where cells are left out
         found = []
         for argument, cell in zip(("cell", "base"), cells, strict=True):
+            if not isinstance(cell, Mapping):
+                raise ArgumentTypeError(argument, cell, "must give levels of columns, such as {'sex': 'f'}")
             where = np.ones(len(self), dtype=bool)
             for name, level in cell.items():
                 if name not in self.by:
