@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["INTERRUPTED", "main"]
-
 # As shells have it: 128 and the number of the signal.
 INTERRUPTED = 130
 

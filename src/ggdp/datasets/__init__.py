@@ -32,8 +32,6 @@ from dataclasses import dataclass
 from importlib.resources import files
 from itertools import chain, repeat
 
-__all__ = ["CountTable", "czech", "mildew"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountTable:

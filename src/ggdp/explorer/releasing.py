@@ -153,7 +153,7 @@ def make_offer(asked: Asked, *, progress: Progress = lambda _, __: None) -> Offe
 
 def publish(offer: Offer, *, progress: Progress = lambda _, __: None) -> Results:
     """Carry out a release: charge it, read the data, draw the noise; and check its certificate again."""
-    from ggdp.plots.tables import plot_table
+    from ggdp.plots.table_figures import plot_table
 
     asked, name, names = offer.asked, f"{PurePath(offer.asked.name).stem}-private", offer.plan.names
     # Tables that a study names have files of these names.
@@ -191,8 +191,7 @@ def publish(offer: Offer, *, progress: Progress = lambda _, __: None) -> Results
     verified = tags.p(tags.strong("The certificate was proved again here: "), certificate, class_="verified")
     if refutation is not None:
         verified = tags.p(tags.strong("The certificate does NOT hold: "), refutation, class_="problem")
-    written: Any = json.loads(next(files[name] for name in files if name.endswith("manifest.json")))
-    written = json.dumps(written, indent=2, ensure_ascii=False)
+    written = json.dumps(manifest, indent=2, ensure_ascii=False)
     files |= offer.study
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ggdp.plots.intervals import plot_release
     from ggdp.plots.noise_figures import plot_beliefs, plot_noise, plot_plan
-    from ggdp.plots.tables import plot_table
+    from ggdp.plots.table_figures import plot_table
 
 __all__ = ["plot_beliefs", "plot_noise", "plot_plan", "plot_release", "plot_table"]
 
 # Loaded when first used: the picture of a plan needs no tables.
-_LAZY = dict.fromkeys(__all__, "noise_figures") | {"plot_release": "intervals", "plot_table": "tables"}
+_LAZY = dict.fromkeys(__all__, "noise_figures") | {"plot_release": "intervals", "plot_table": "table_figures"}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for

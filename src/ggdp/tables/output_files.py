@@ -331,7 +331,7 @@ def picture(release: TableRelease, table: int, suffix: str) -> bytes:
     """Return a picture of a table."""
     import matplotlib as mpl
 
-    from ggdp.plots.tables import plot_table
+    from ggdp.plots.table_figures import plot_table
 
     # Written into files of these formats unless it is taken out.
     dates: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}

@@ -497,7 +497,7 @@ class TableRelease(ArrowViews):
 
         The parameters are those of `ggdp.plots.plot_table`, which also draws one of several tables.
         """
-        from ggdp.plots.tables import plot_table
+        from ggdp.plots.table_figures import plot_table
 
         self._one()
         return plot_table(self, column=column, title=title, unit=unit)

@@ -6,6 +6,4 @@ from ggdp.explorer.views.noise_view import ATTACKER, NOISE
 from ggdp.explorer.views.release_view import RELEASE
 from ggdp.explorer.views.table_view import CELLS_PER_UNIT, TABLE
 
-__all__ = ["VIEWS"]
-
 VIEWS = (NOISE, ATTACKER, TABLE, CELLS_PER_UNIT, BUDGET, RELEASE, *added_views())
