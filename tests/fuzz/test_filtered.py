@@ -50,7 +50,7 @@ def test_frames_of_neighbours_are_filtered_alike(tmp_path, writer):
 @pytest.mark.parametrize("writer", [*FILES, *FRAMES], ids=lambda writer: writer.name)
 def test_many_neighbours_are_filtered_alike(tmp_path, writer):
     start = first_seed()
-    assert_filtered_alike(writer, tmp_path, range(start, start + 60))
+    assert_filtered_alike(writer, tmp_path, range(start, start + 15))
 
 
 @pytest.mark.exhaustive
