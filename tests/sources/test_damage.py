@@ -68,7 +68,9 @@ def number_of(cases):
 @pytest.fixture(autouse=True)
 def _little_memory(monkeypatch):
     """DuckDB keeps within a limit of memory, whatever sizes a damaged file claims."""
-    monkeypatch.setitem(duckdb_engine._CONFIG, "memory_limit", "400MB")
+    connect = duckdb.connect
+    limit = {"memory_limit": "400MB"}
+    monkeypatch.setattr(duckdb, "connect", lambda *name, config=limit: connect(*name, config={**config, **limit}))
     duckdb_engine._database.cache_clear()
     yield
     duckdb_engine._database.cache_clear()
