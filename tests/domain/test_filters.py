@@ -44,6 +44,11 @@ def test_a_condition_is_said_again_in_one_spelling(where, text):
         ("cast(a as int) = 1", r"CAST.* \(character 6\): must be a column"),
         ("a = b", r"b \(character 5\): .*columns cannot be compared with one another"),
         ("a = 1; drop table x", "cannot be read near 'drop'"),
+        (
+            "Alter >= 18",
+            r"near 'Alter' \(character 5\); a column whose .* in double quotes \(\"Alter\"\); a filter may",
+        ),
+        ("a => 18", r"near '=>' \(character 4\); a filter may"),
         ("a = 'x", "cannot be read"),
         ("a in (select 1)", "a filter may compare"),
         ("a like 'x' escape '!'", "a filter may compare"),

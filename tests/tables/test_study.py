@@ -134,6 +134,32 @@ def test_a_study_reads_what_it_writes_and_never_replaces_a_file(here):
         ),
         ('by = ["ward"]', 'by = ["wrad"]\ncost = 3', "line 24: tables.cost = 3: is not a key of [[tables]]"),
         (
+            'by = ["ward"]\n',
+            "",
+            "line 21: tables.by = []: must name a column; a table of all rows has a study of its own",
+        ),
+        (
+            'by = ["ward"]',
+            'by = ["ward"]\nmedian = ["cost"]',
+            "line 24: tables.median = ['cost']: is a quantile; write quantile = { COLUMN = [0.5] }",
+        ),
+        (
+            "[unit]",
+            "[units]",
+            "line 9: units = {'column': 'patient', 'name': 'patients', 'max_cells': 2}: is not a key of a "
+            "request; did you mean 'unit'?",
+        ),
+        (
+            'source = "data/visits.csv"',
+            'source = ["a.csv", "b.csv"]',
+            "line 2: source = ['a.csv', 'b.csv']: must be one file, or a pattern of several, such as 'visits*.csv'",
+        ),
+        (
+            'delimiter = ";"',
+            'decimal = ","\nthousands = ","',
+            "line 8: format.thousands = ',': is also the decimal mark: pass format.decimal = '.' as well",
+        ),
+        (
             'by = ["ward"]',
             'by = ["ward"]\npercent_of = ["sex"]',
             "line 24: tables.percent_of = ['sex']: is a key of all tables together; write it above the first section",

@@ -271,6 +271,8 @@ def _parse(argument: str, text: object, wanted: str, read: Callable[[_Reader, Ex
         # The column that the parser counts is the end of what it did not expect.
         seen = failed.errors[0] if isinstance(failed, ParseError) and failed.errors else {}
         near = f" near {seen['highlight']!r} (character {seen['col']})" if seen.get("highlight") else ""
+        if re.fullmatch(r"[^\W\d]\w*", seen.get("highlight", "")):
+            near += f'; a column whose name is a word of SQL is in double quotes ("{seen["highlight"]}")'
         raise ArgumentError(argument, shown, f"cannot be read{near}; {reader.allowed}") from None
     except RecursionError:
         raise ArgumentError(argument, shown, "is nested too deeply; leave out parentheses") from None

@@ -922,6 +922,7 @@ class TableRequest(TableOptions):
         if flat.get("unit.column") == ROW:
             flat.setdefault("unit.is_row", False)
         if unknown := [key for key in flat if key not in known and key not in _KEYS]:
+            others = [*others, *([] if "." in unknown[0] else sections)]
             near = get_close_matches(unknown[0], [*known, *_KEYS, *others], n=1, cutoff=0.75)
             said = f"is not a key of a request{f'; did you mean {near[0]!r}?' if near else '; take it out'}"
             raise ArgumentError(unknown[0], flat[unknown[0]], said)
@@ -935,6 +936,8 @@ class TableRequest(TableOptions):
             if not isinstance(columns := table.get("by", []), str | list):
                 raise ArgumentError("tables.by", columns, 'must be a list of columns, such as by = ["ward"]')
         by = [[columns] if isinstance(columns := table.get("by", []), str) else columns for table in tables]
+        if len(by) > 1 and [] in by:
+            raise ArgumentError("tables.by", [], "must name a column; a table of all rows has a study of its own")
         for key in ("columns", "impossible"):
             if not isinstance(content.get(key, {}), dict if key == "columns" else dict | list):
                 raise ArgumentError(key, content[key], f"must be a section, such as [{key}.NAME] or [[{key}]]")
@@ -1213,7 +1216,9 @@ def _statistics(table: Mapping[str, Any]) -> tuple[Statistic, ...]:
             example = f"{{ {_key(named)} = [0.5] }}" if key == "quantile" else toml_text([named])
             raise ArgumentError(f"tables.{key}", value, f"must be as in {key} = {example}")
         elif key != "by":
-            if key in {said.key or one for one, (_, said) in options(TableRequest).items()}:
+            if key == "median":
+                said = "is a quantile; write quantile = { COLUMN = [0.5] }"
+            elif key in {said.key or one for one, (_, said) in options(TableRequest).items()}:
                 said = "is a key of all tables together; write it above the first section of the file"
             else:
                 said = f"is not a key of [[tables]]; known are {', '.join(['name', 'by', *STATISTICS])}"
@@ -1238,7 +1243,7 @@ def named_by_lines(content: bytes, plain: Mapping[str, Any], name: str) -> Itera
 
     def mention(argument: str, value: str) -> str:
         key = mentioned.get(argument, argument)
-        is_word = value not in ("True", "False") and not re.fullmatch("[0-9.]+", value)
+        is_word = value not in ("True", "False") and not re.fullmatch(r"[0-9]+(\.[0-9]+)?", value)
         return rows.get((argument, value)) or (f"{key} = {repr(value) if is_word else value.lower()}" if value else key)
 
     try:

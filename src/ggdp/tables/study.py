@@ -103,6 +103,10 @@ class Study:
         plain = parsed_toml(content, name, argument="path")
         with named_by_lines(content, plain, name):
             own = {key: plain[key] for key in _OWN if key in plain}
+            if isinstance(sources := own.get("source"), list):
+                raise ArgumentError(
+                    "source", sources, "must be one file, or a pattern of several, such as 'visits*.csv'"
+                )
             for key in _PATHS:
                 if isinstance(own.get(key), str):
                     own[key] = _join(os.path.dirname(name), own[key])
