@@ -4,7 +4,7 @@
 lines, modules             of src/ggdp, Python files; the reproduction of the paper is a project of its own
 files that spell           files of src/ggdp with the word max_cells
 modules that decide        modules of src/ggdp, privacy aside, that ask with `isinstance` of which class a bound is, or
-                           compare the kind of a sensitivity with "cells", "box" or "norm"
+                           compare the kind of a sensitivity with one of `KINDS`
 files to add a bound       files that the worked page "Add a bound" changes or creates in src/ggdp, once it is there
 calls                      calls of Python functions in src/ggdp, comprehensions and lambdas too, counted by
                            `sys.setprofile`; of a calibration the second time, of a release the first time in a process
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "ggdp"
 EXAMPLES = ROOT / "docs" / "examples"
 PAGE = ROOT / "docs" / "contributing" / "add-a-bound.md"
-KINDS = ("cells", "box", "norm")
+KINDS = ("cells", "box", "norm", "groups")
 BEFORE = {
     "lines": "64,176",
     "modules": "410",

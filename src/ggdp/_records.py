@@ -106,18 +106,18 @@ def option(
     key: str | None = None,
     **limits: object,
 ) -> Any:  # noqa: ANN401 - type checkers take the field's own type
-    """Return a documented field with a default, given by name, whose other values are checked as in `checked`."""
+    """Return a documented field with a default, given by name, whose other values are checked as in `checked_field`."""
     converter = None if check is None else Check(check, default, limits)
     metadata = documentation(kind, doc, *flags, key=key)
     return field(default=default, converter=converter, kw_only=True, metadata=metadata)
 
 
-def checked(check: Callable[..., Value], *, default: Default, **limits: object) -> Value | Default:
+def checked_field(check: Callable[..., Value], *, default: Default, **limits: object) -> Value | Default:
     """Return a field with a default, whose other values are checked and converted, as by `ggdp._validate.integer`.
 
-    Errors name the field: ``scale: float | None = checked(_validate.positive, default=None)``. Fields without a default
-    take a named function, ``field(converter=...)``: type checkers know no others, and would take this call for a
-    default.
+    Errors name the field: ``scale: float | None = checked_field(_validate.positive, default=None)``. Fields without a
+    default take a named function, ``field(converter=...)``: type checkers know no others, and would take this call for
+    a default.
     """
     return cast("Value | Default", field(default=default, converter=Check(check, default, limits)))
 

@@ -135,7 +135,7 @@ def opened(text: str) -> tuple[OpenStudy, ReleaseSettings]:
 
 
 def released(study: OpenStudy, form: ReleaseSettings) -> TableRequest:
-    return form.typed(study=study).request()
+    return form.typed_table(study=study).request()
 
 
 def test_a_form_that_shows_all_of_a_study_keeps_nothing() -> None:
@@ -145,7 +145,7 @@ def test_a_form_that_shows_all_of_a_study_keeps_nothing() -> None:
     percent, filled = opened(KEPT["percentages of all cells"][0].replace("[]", '["ward"]'))
     assert (percent.kept, filled.percent_of) == ([], "ward")
     # The same without the study: every option is in an input.
-    assert form.typed().request().to_dict() == study.study.request.to_dict()
+    assert form.typed_table().request().to_dict() == study.study.request.to_dict()
     assert form.where == "cost > 1 and ward <> 'test'"
     assert form.by == "ward,rooms,adult\nward,seen,at,age"
     assert form.derive == "adult=age >= 18"
@@ -165,7 +165,7 @@ def test_what_the_form_cannot_show_is_kept_and_named(name: str) -> None:
     study, form = opened(text)
     assert study.kept == said
     assert released(study, form) == study.study.request
-    assert study_file(Asked(table=form.typed(study=study), path="", name="")).files["year.toml"] == (
+    assert study_file(Asked(table=form.typed_table(study=study), path="", name="")).files["year.toml"] == (
         study.study.to_toml().encode()
     )
 
@@ -199,14 +199,14 @@ def test_what_is_changed_in_the_form_is_changed_and_the_rest_stays() -> None:
 
 def test_names_of_tables_are_those_of_the_study_for_its_tables_alone() -> None:
     study, form = opened(SHOWN)
-    table = form.typed(study=study)
+    table = form.typed_table(study=study)
     assert table.names(table.request()) == ("wards", "ward-seen-at-age")
     other = evolve(table, by="age", levels="", labels="", other="", missing="", bins="age=0,18,inf")
     assert other.names(other.request()) is None
 
 
 def test_no_input_of_the_form_names_a_file_to_read() -> None:
-    table = opened(SHOWN)[1].typed()
+    table = opened(SHOWN)[1].typed_table()
     assert table.flags()["lookup"] is None
     assert not hasattr(table, "lookup")
     assert "lookup" not in LABELS
@@ -221,7 +221,7 @@ def test_a_look_up_of_a_study_that_the_explorer_is_started_with_is_kept_and_save
     form = ReleaseSettings(**values)
     assert "lookup of column 'region'" in found.kept
     assert released(found, form) == study.request
-    saved = study_file(Asked(table=form.typed(study=found), path="", name="")).files["year.toml"]
+    saved = study_file(Asked(table=form.typed_table(study=found), path="", name="")).files["year.toml"]
     assert ggdp.Study.parse(saved, str(tmp_path / "year.toml")).request == study.request
 
 
@@ -318,7 +318,8 @@ def test_a_release_of_a_study_is_that_of_the_command_line(visits: Path, tmp_path
     monkeypatch.chdir(tmp_path)
     Path("year.toml").write_text(TWO)
     study, form = opened(TWO)
-    asked = Asked(table=form.typed(study=study), path=str(visits), name="visits.csv", own={"source": "visits.csv"})
+    table = form.typed_table(study=study)
+    asked = Asked(table=table, path=str(visits), name="visits.csv", own={"source": "visits.csv"})
     found = publish(make_offer(asked))
     words = shlex.split(f"release year.toml --source {visits} --out tables")
     assert CliRunner().invoke(app, words).exit_code == 0
@@ -340,7 +341,7 @@ def test_a_release_of_a_study_is_that_of_the_command_line(visits: Path, tmp_path
 def test_a_study_that_cannot_be_saved_is_refused_before_anything_is_released(visits: Path) -> None:
     _, form = opened(TWO)
     with pytest.raises(GgdpError, match="must be text"):
-        make_offer(Asked(table=form.typed(), path=str(visits), name="visits.csv", own={"source": 3}))
+        make_offer(Asked(table=form.typed_table(), path=str(visits), name="visits.csv", own={"source": 3}))
 
 
 def test_what_is_shown_of_a_ledger_has_no_password_whatever_its_address() -> None:
@@ -360,7 +361,7 @@ def test_without_a_unit_the_form_warns_as_the_command_line_does(visits: Path) ->
     said = "No unit is declared, so each row is protected by itself"
     assert said in str(unit_warning(ReleaseSettings()))
     study, form = opened(TWO.replace('unit = "row"\n', ""))
-    offer = make_offer(Asked(table=form.typed(study=study), path=str(visits), name="visits.csv"))
+    offer = make_offer(Asked(table=form.typed_table(study=study), path=str(visits), name="visits.csv"))
     assert said in str(offer.html)
     assert any(text.startswith(said) for text in texts_of(publish(offer)))
 
@@ -370,7 +371,7 @@ def test_a_release_of_nothing_says_so_beside_its_results(tmp_path: Path) -> None
 
     (tmp_path / "empty.csv").write_text("ward;p\n")
     study, form = opened(TWO)
-    offer = make_offer(Asked(table=form.typed(study=study), path=str(tmp_path / "empty.csv"), name="empty.csv"))
+    offer = make_offer(Asked(table=form.typed_table(study=study), path=str(tmp_path / "empty.csv"), name="empty.csv"))
     found = [text for text in texts_of(publish(offer)) if "consistent with an empty table" in text]
     # At a miss of 1 in 1,000 each.
     assert len(found) == 2

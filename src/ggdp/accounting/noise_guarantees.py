@@ -292,7 +292,7 @@ def calibration_of_law(law: NoiseLaw, sensitivity: Sensitivity, *, delta: float)
         else:
             bound, bits = with_layout(bound, law)  # type: ignore[arg-type]
             found = bound.at_precision(law, bits)
-        if bound.stated(found, requirement.target) is not None:
+        if bound.value_to_state(found, requirement.target) is not None:
             return calibration_of(question, requirement, Proposal(bound, law, found), method="tight")
     raise UnattainableError(f"nothing is proved of noise of order {law.order!r} and scale {law.scale!r} for this query")
 

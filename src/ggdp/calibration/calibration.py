@@ -477,7 +477,7 @@ def calibration_from(
     """Return the calibration that a certificate is about, unproved; a CertificateError if it is about another."""
     law = certificate.law
     if notes is None:
-        note = next((one.note for one in question.accepted() if one.bound == certificate.bound.claim), None)
+        note = next((one.note for one in question.acceptable() if one.bound == certificate.bound.claim), None)
         notes = () if note is None else (note,)
     return Calibration(
         order=law.order,

@@ -33,7 +33,7 @@ def raise_until_proved(bound: Bound, law: NoiseLaw, target: float) -> Proposal:
     for share in RAISES:
         raised = law.with_scale(law.scale * (1.0 + share)) if share else law
         found = bound.enclose(raised)
-        if bound.stated(found, target) is not None:
+        if bound.value_to_state(found, target) is not None:
             return Proposal(bound, raised, found)
     raise SearchError(
         f"no scale near {law.scale!r} of order {law.order!r} could be proved to reach {bound.quantity} = {target!r} by "

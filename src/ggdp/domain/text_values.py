@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ggdp._records import checked, frozen
+from ggdp._records import checked_field, frozen
 from ggdp.domain.periods import ZONE, instant_of_value
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message
 
@@ -118,10 +118,10 @@ def date_pattern(date_format: object) -> str:
 class TextValues:
     """How the text of a column is read, where that is declared; None where it is not."""
 
-    decimal: str | None = checked(decimal_mark, default=None)
-    thousands: str | None = checked(thousands_mark, default=None)
-    date_format: str | None = checked(date_pattern, default=None)
-    null_values: tuple[str, ...] | None = checked(null_words, default=None)
+    decimal: str | None = checked_field(decimal_mark, default=None)
+    thousands: str | None = checked_field(thousands_mark, default=None)
+    date_format: str | None = checked_field(date_pattern, default=None)
+    null_values: tuple[str, ...] | None = checked_field(null_words, default=None)
 
     @property
     def declared(self) -> dict[str, Any]:

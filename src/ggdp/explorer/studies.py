@@ -133,7 +133,7 @@ def open_study(
     for name in values.keys() & asked.keys():
         with suppress(GgdpError):
             values[name] = getattr(settings(**{name: asked[name]}), name)
-    found, kept = arguments_of(settings(**values).typed().flags(), TableRequest), []
+    found, kept = arguments_of(settings(**values).typed_table().flags(), TableRequest), []
     for name, part in fields_dict(TableRequest).items():
         value = part.default if name != "by" and found.get(name) is None else found.get(name)
         value = part.converter(value) if callable(part.converter) else value
@@ -141,7 +141,7 @@ def open_study(
             kept.append(name)
     opened = OpenStudy(study=study, name=name_of_file, directory=directory, fields=tuple(kept), columns=columns)
     values |= {name: value for name, value in attrs.asdict(settings()).items() if name in opened.inputs}
-    if settings(**values).typed(study=opened).request() != request:
+    if settings(**values).typed_table(study=opened).request() != request:
         raise ExplorerError("the form cannot show this study; release it with ggdp release STUDY.toml")
     return opened, values
 

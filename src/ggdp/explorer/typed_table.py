@@ -238,7 +238,7 @@ class CountedFields(CountedTexts):
 
     epsilon: float = fields.number(1.0, low=0.01, high=20.0)
 
-    def typed(self, domain: Path | None = None, study: OpenStudy | None = None) -> TypedTable:
+    def typed_table(self, domain: Path | None = None, study: OpenStudy | None = None) -> TypedTable:
         """Return the table that settings ask for, with a domain file or an open study, which has a domain itself."""
         given = attrs.asdict(self)
         typed = {part.name: given[part.name] for part in attrs.fields(TypedTable) if part.name in given}

@@ -92,7 +92,7 @@ class MinkowskiMechanism(CertifiedMechanism):
     record: NoiseRecord = field(init=False, eq=False, default=Factory(record_of, takes_self=True))
 
     @noise.default
-    def _certified(self) -> CertifiedNoise:
+    def _certify(self) -> CertifiedNoise:
         query = self.sensitivity
         if not isinstance(query, Sensitivity):
             raise ArgumentTypeError("sensitivity", query, "must be a Sensitivity, such as Sensitivity.groups([2, 2])")

@@ -105,7 +105,7 @@ from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from ggdp import _validate
-from ggdp._records import checked, frozen
+from ggdp._records import checked_field, frozen
 from ggdp.errors import ArgumentError, UnprovedError
 from ggdp.noise.entropy import Integers, Source, checked_source, random_bits, random_words, takes_rng, uniform_integers
 from ggdp.noise.generalized_gaussian import checked_scale
@@ -165,8 +165,8 @@ class MinkowskiNoise:
 
     scale: float = field(converter=checked_scale)
     groups: tuple[int, ...] = field(converter=_groups)
-    kind: str = checked(_validate.choice, default="added", among=KINDS)
-    complete: tuple[bool, ...] | None = checked(_validate.booleans, default=None)
+    kind: str = checked_field(_validate.choice, default="added", among=KINDS)
+    complete: tuple[bool, ...] | None = checked_field(_validate.booleans, default=None)
 
     def __attrs_post_init__(self) -> None:
         complete = self.complete or (False,) * len(self.groups)

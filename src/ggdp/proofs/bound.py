@@ -117,7 +117,7 @@ class Bound(ABC):
                 break
         return found
 
-    def stated(self, found: Enclosure, target: float) -> float | None:
+    def value_to_state(self, found: Enclosure, target: float) -> float | None:
         """Return what a certificate states of an enclosure, at most the target; None if that is not reached."""
         if not found.upper <= target:
             return None

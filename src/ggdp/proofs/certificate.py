@@ -111,7 +111,7 @@ def certify(
     If `tight`, it is proved as well, where it can be, that a scale smaller by 1e-9 (or else 1e-6) misses the target.
     """
     found = bound.enclose(law) if enclosure is None else enclosure
-    proved = bound.stated(found, target)
+    proved = bound.value_to_state(found, target)
     if proved is None:
         return None
     factor, precision = None, found.precision

@@ -337,7 +337,7 @@ class Question(WorstCase):
         alone = replace(self, goal=notion(epsilon, delta), sensitivity=one)
         return [replace(found, note=note, shares=many) for found in alone.requirements()]
 
-    def accepted(self) -> Iterator[Requirement]:
+    def acceptable(self) -> Iterator[Requirement]:
         """Return all requirements that a certificate for the goal may be about, those of stronger goals included.
 
         Probabilistic DP implies approximate DP, and the paper's formulas go by it; pure DP implies both.
@@ -374,7 +374,7 @@ def proved_guarantee(question: Question, certificate: Certificate) -> Guarantee:
     """
     claim = certificate.bound.claim
     # A claim has one number of shares: that of a coordinate alone has another epsilon.
-    for accepted in question.accepted():
+    for accepted in question.acceptable():
         may_be_tight = certificate.tight is None or accepted.note is None
         if accepted.bound == claim and accepted.target == certificate.target and may_be_tight:
             shares = accepted.shares

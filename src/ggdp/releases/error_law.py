@@ -89,7 +89,7 @@ from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from ggdp import _validate
-from ggdp._records import checked, frozen
+from ggdp._records import checked_field, frozen
 from ggdp._rounding import rounded_up
 from ggdp.errors import ArgumentError
 from ggdp.noise.bounded_law import BoundedIntegerErrors, running_sums, weights
@@ -387,7 +387,7 @@ class ErrorLaw:
 
     order: float = field(converter=checked_order)
     scale: float = field(converter=checked_scale)
-    step: float | None = checked(lambda step: Grid(step=step).step, default=None)
+    step: float | None = checked_field(lambda step: Grid(step=step).step, default=None)
     bounding: Literal["truncated", "boundary-inflated"] | None = None
     index_bounds: tuple[tuple[int, int], ...] | None = None
     bounds: tuple[tuple[float, float], ...] | None = None
@@ -677,7 +677,7 @@ class VectorErrorLaw:
     """
 
     law: NoiseLaw | CommonTotalNoise
-    step: float | None = checked(lambda step: Grid(step=step).step, default=None)
+    step: float | None = checked_field(lambda step: Grid(step=step).step, default=None)
     places: tuple[int, ...] | None = None
     group: int | None = None
     # Those of independent noise that is kept in bounds, or of clamped values.

@@ -47,7 +47,7 @@ from attrs import asdict, evolve, field
 from numpy.typing import ArrayLike
 
 from ggdp import _validate
-from ggdp._records import checked, frozen
+from ggdp._records import checked_field, frozen
 from ggdp._rounding import rounded_text, rounded_up_text
 from ggdp.errors import ArgumentError
 from ggdp.noise.common_total_noise import CommonTotalNoise
@@ -266,8 +266,8 @@ class Threshold:
     """
 
     value: int = field(converter=_value)
-    cells: int | None = checked(_validate.integer, default=None, at_least=1)
-    false_cells: float | None = checked(_validate.positive, default=None)
+    cells: int | None = checked_field(_validate.integer, default=None, at_least=1)
+    false_cells: float | None = checked_field(_validate.positive, default=None)
 
     def __attrs_post_init__(self) -> None:
         if (self.cells is None) != (self.false_cells is None):

@@ -58,7 +58,7 @@ from attrs import evolve, field
 from numpy.typing import NDArray
 
 from ggdp import _validate
-from ggdp._records import checked, frozen
+from ggdp._records import checked_field, frozen
 from ggdp.errors import ArgumentError, ArgumentTypeError, Message, SourceError
 
 if TYPE_CHECKING:
@@ -396,14 +396,14 @@ class TextFormat:
     encoding: str = field(default="utf-8", converter=_canonical_encoding)  # a name that Python knows
     delimiter: str | None = None  # what separates the fields of CSV files; that of the format if nothing is said
     # Whether double quotes may surround fields; else quotes are characters like any other.
-    quoted: bool = checked(_validate.boolean, default=True)
+    quoted: bool = checked_field(_validate.boolean, default=True)
     escape: str | None = None  # makes the next character a plain one, if the writer uses it; most double quotes
     # Whether each line is a record, whatever its quotes are: no field may hold a line end.
-    strict_lines: bool = checked(_validate.boolean, default=False)
-    longest: int = checked(_validate.integer, default=LONGEST, at_least=1)  # rows of more bytes have no values
+    strict_lines: bool = checked_field(_validate.boolean, default=False)
+    longest: int = checked_field(_validate.integer, default=LONGEST, at_least=1)  # rows of more bytes have no values
     sheet: str | None = None  # the sheet of a workbook; the only one by default
     # The row of a workbook, or the line of a CSV file, that names the columns. What is above it is no record.
-    header_row: int = checked(_validate.integer, default=1, at_least=1)
+    header_row: int = checked_field(_validate.integer, default=1, at_least=1)
 
     def __attrs_post_init__(self) -> None:
         if self.delimiter is not None and not _is_delimiter(self.delimiter):

@@ -378,7 +378,7 @@ def _noise(
         ) from None
     if steps.method != "tight" and certificate.tight is not None:
         raise _ContradictionError(f"{where}.method is {steps.method!r}, but the certificate claims the least scale")
-    found = [one for one in question.accepted() if one.bound == certificate.bound.claim]
+    found = [one for one in question.acceptable() if one.bound == certificate.bound.claim]
     notes = [() if one.note is None else (one.note,) for one in found]
     if grid is not None and query.ideal.joint is not None and certificate.bound.ignores_joint:
         notes = [(*one, GRID_NOTE) for one in notes]
@@ -426,7 +426,7 @@ def _ideals(steps: Calibration, ideal: Sensitivity, grid: Grid) -> Iterator[Cali
     question = Question(
         goal=steps.goal, sensitivity=ideal, order=steps.order, support="real", bounds=bounds, bounding=steps.bounding
     )
-    for one in question.accepted():
+    for one in question.acceptable():
         named = Certificate(bound=one.bound, law=law, proved=one.target, target=one.target, tight=None, precision=EXACT)
         notes = () if one.note is None else (one.note,)
         yield replace(calibration_from(question, named), method=steps.method, notes=notes)

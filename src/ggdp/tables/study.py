@@ -17,7 +17,7 @@ from attrs import field, fields_dict
 
 from ggdp import _validate
 from ggdp._files import MOST_TOML, parsed_toml, read_file, read_json, writable_file, write_together, writing
-from ggdp._records import checked, frozen
+from ggdp._records import checked_field, frozen
 from ggdp.errors import ArgumentError, ArgumentTypeError, GgdpError
 from ggdp.noise.entropy import takes_rng
 from ggdp.tables.request import EngineName, TableRequest, is_table_name, named_by_lines
@@ -76,11 +76,11 @@ class Study:
 
     request: TableRequest
     names: tuple[str, ...] = field(default=(), converter=_names)
-    source: str | None = checked(_validate.words, default=None)
-    ledger: str | None = checked(_validate.words, default=None)
-    analyst: str | None = checked(_validate.words, default=None)
+    source: str | None = checked_field(_validate.words, default=None)
+    ledger: str | None = checked_field(_validate.words, default=None)
+    analyst: str | None = checked_field(_validate.words, default=None)
     engine: EngineName | None = None
-    output: str | None = checked(_validate.words, default=None)
+    output: str | None = checked_field(_validate.words, default=None)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.request, TableRequest):

@@ -18,7 +18,7 @@ def assert_just_above(found, exact):
 @pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0), (1.0, -1.0), (-0.3, 0.7), (0.2, -1.0, 0.4)])
 def test_a_block_alone_is_laplace_noise(level, weights):
     exact = standard_half_widths(1.0, level, np.array([weights]))[0] / (1.0 + MARGIN)
-    assert_just_above(Block(2, ()).raised(level, np.array([weights]))[0], exact)
+    assert_just_above(Block(2, ()).quantiles(level, np.array([weights]))[0], exact)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -33,7 +33,7 @@ def test_of_blocks_of_two_sums_total_and_differences_are_uniform_in_a_cube(level
         return gammaincc(shape, h) - h / (shape - 1.0) * gammaincc(shape - 1.0, h) - (1.0 - level)
 
     exact = largest * brentq(beyond, 1e-9, 1e3, xtol=1e-13)
-    found = Block(1, (1,) * (blocks - 1)).raised(level, np.array([weights]))[0]
+    found = Block(1, (1,) * (blocks - 1)).quantiles(level, np.array([weights]))[0]
     assert_just_above(found, exact)
 
 
@@ -55,9 +55,11 @@ def test_quantiles_are_a_norm_of_the_weights_and_those_for_all_signs_are_above_t
     rng = np.random.default_rng(3)
     block = Block(3, (3, 2))
     one, other = rng.normal(size=(2, 20, 3))
-    between = block.raised(0.95, 0.5 * (one + other))
-    assert np.all(between <= 0.5 * (block.raised(0.95, one) + block.raised(0.95, other)) * (1.0 + 1e-9))
-    assert np.all(block.raised(0.95, one) <= block._replace(any_signs=True).raised(0.95, np.abs(one)) * (1.0 + 1e-9))
+    between = block.quantiles(0.95, 0.5 * (one + other))
+    assert np.all(between <= 0.5 * (block.quantiles(0.95, one) + block.quantiles(0.95, other)) * (1.0 + 1e-9))
+    assert np.all(
+        block.quantiles(0.95, one) <= block._replace(any_signs=True).quantiles(0.95, np.abs(one)) * (1.0 + 1e-9)
+    )
 
 
 def test_tables_of_quantiles_are_above_the_quantiles_and_near_them():

@@ -183,7 +183,7 @@ def _release_of(found: ReleaseSettings, shared: view.Shared) -> Asked:
     if opened is None or opened.directory is not None:
         own["ledger"] = None if shared.ledger is None else without_password(own["ledger"] or shared.ledger)
     return Asked(
-        table=found.typed(shared.domain, opened),
+        table=found.typed_table(shared.domain, opened),
         path="" if source is None else str(source.path),
         name="" if source is None else source.name,
         ledger=shared.ledger,
@@ -266,7 +266,7 @@ def _code(settings: ReleaseSettings, shared: view.Shared) -> tuple[str, str] | N
         return f"{first}\n{command}", f"{first}\n{python}"
     if not (settings.by.strip() or settings.statistics.strip()):
         return None
-    table, more = settings.typed(shared.domain), {"out": f"{PurePath(name).stem}-private.csv"}
+    table, more = settings.typed_table(shared.domain), {"out": f"{PurePath(name).stem}-private.csv"}
     if shared.ledger is not None:
         more["ledger"] = without_password(shared.ledger)
         if settings.analyst.strip():

@@ -44,7 +44,7 @@ class TableSettings(Simulation, typed_table.TableFields):
     @property
     def table(self) -> typed_table.TypedTable:
         """The table, of the levels that bundled data have."""
-        return self.typed() if self.data == "simulated" else bundled_inputs(self.typed(), self.data)
+        return self.typed_table() if self.data == "simulated" else bundled_inputs(self.typed_table(), self.data)
 
 
 def bundled_inputs(table: typed_table.TypedTable, name: str) -> typed_table.TypedTable:
@@ -212,7 +212,7 @@ def _serve_table(visit: view.Visit[TableSettings]) -> None:
         found = visit.settings()
         if found is None or found.data == "simulated":
             return
-        table = bundled_inputs(found.typed(), found.data)
+        table = bundled_inputs(found.typed_table(), found.data)
         for name in ("by", "levels", "bins", "where", "statistics", "ranges", "digits", "unit"):
             visit.session.send_input_message(name, {"value": getattr(table, name)})
 
@@ -317,14 +317,14 @@ def _serve_check(visit: view.Visit[CellsPerUnitSettings]) -> None:
         found, source = visit.require_settings(), require_source(shared)
         if not found.unit.strip():
             raise ExplorerError("Unit: name the column whose values are the people who are protected")
-        table = found.typed(shared.domain, shared.study())
+        table = found.typed_table(shared.domain, shared.study())
         table.check_arguments()
         # Another upload must not free its memory before it is read.
         kept["asked"] = source
         return (Asked(table=table, path=str(source.path), name=source.name, click=visit.inputs.look()),)
 
     def code(found: CellsPerUnitSettings) -> tuple[str, str] | None:
-        source, table = shared.source(), found.typed(shared.domain, shared.study())
+        source, table = shared.source(), found.typed_table(shared.domain, shared.study())
         name = "FILE" if source is None else source.typed
         if not found.by.strip():
             return None

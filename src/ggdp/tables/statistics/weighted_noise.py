@@ -156,7 +156,7 @@ class BlockNoise:
         # Those of a complete column begin with one for a sum that is known to be 0.
         rows = np.asarray(weights, dtype=np.float64)[..., -self.free - 1 :]
         distinct, back = np.unique(rows.reshape(-1, rows.shape[-1]), axis=0, return_inverse=True)
-        found = Block(self.free, self.others).raised(self._level(level), distinct)[back.reshape(-1)]
+        found = Block(self.free, self.others).quantiles(self._level(level), distinct)[back.reshape(-1)]
         return np.asarray(found.reshape(rows.shape[:-1]) * self.scale + self._steps * np.abs(rows).max(axis=-1))
 
     def within(self, weights: ArrayLike, level: float = 0.95, *, in_all: int | None = None) -> Floats:
@@ -220,10 +220,10 @@ def _standard(law: Independent | Block, level: float, weights: Floats, in_all: i
 def _normalised(law: Independent | Block, level: float, rows: Floats, in_all: int) -> Floats:
     """Return c(w) for rows whose largest weight is 1."""
     if law == Independent(2.0) or rows.shape[1] == 1:
-        return law.raised(level, rows)
+        return law.quantiles(level, rows)
     if in_all < _MANY or rows.shape[1] > _LARGEST_TABLE:
         distinct, back = np.unique(rows, axis=0, return_inverse=True)
-        return law.raised(level, distinct)[back.reshape(-1)]
+        return law.quantiles(level, distinct)[back.reshape(-1)]
     if rows.shape[1] == _LARGEST_TABLE:
         x, y, z = rows.T
         less, more = np.minimum(x, y), np.maximum(x, y)
@@ -237,7 +237,7 @@ class Independent(NamedTuple):
 
     order: float
 
-    def raised(self, level: float, rows: Floats) -> Floats:
+    def quantiles(self, level: float, rows: Floats) -> Floats:
         """Return c(w) by inversion, raised by the margin and, beyond the largest order of it, by its bound."""
         if self.order <= LARGEST_ORDER:
             return magnitude_quantiles(self.order, level, rows) * (1.0 + MARGIN)
@@ -252,12 +252,12 @@ class Block(NamedTuple):
     others: tuple[int, ...]  # those of the other blocks of the cell
     any_signs: bool = False  # whether c is the largest for all signs of the weights
 
-    def raised(self, level: float, rows: Floats) -> Floats:
+    def quantiles(self, level: float, rows: Floats) -> Floats:
         """Return c(w) by inversion, raised by the margin."""
         if self.any_signs:
             signs = product((1.0,), *[(1.0, -1.0)] * (rows.shape[1] - 1))
             signed = self._replace(any_signs=False)
-            each = [signed.raised(level, np.abs(rows) * np.array(sign)) for sign in signs]
+            each = [signed.quantiles(level, np.abs(rows) * np.array(sign)) for sign in signs]
             return np.asarray(np.max(each, axis=0))
         largest = np.abs(rows).max(axis=1)
         rows = rows / largest[:, None]
@@ -313,7 +313,7 @@ class Block(NamedTuple):
 def _line(law: Independent | Block, level: float, start: tuple[float, ...], end: tuple[float, ...]) -> Floats:
     """Return c at even steps from one row of weights to another."""
     place = np.linspace(0.0, 1.0, _LINE + 1)[:, None]
-    return law.raised(level, (1.0 - place) * np.asarray(start) + place * np.asarray(end))
+    return law.quantiles(level, (1.0 - place) * np.asarray(start) + place * np.asarray(end))
 
 
 @lru_cache(maxsize=8)
@@ -325,7 +325,7 @@ def _triples(law: Independent | Block, level: float) -> Floats:
 
     def exact(s: Floats, q: Floats) -> Floats:
         rows = np.stack([np.ones(s.size), s.reshape(-1), (s * q).reshape(-1)], axis=1)
-        return law.raised(level, rows).reshape(s.shape)
+        return law.quantiles(level, rows).reshape(s.shape)
 
     is_high = isinstance(law, Independent) and law.order > _HIGH_ORDER
     nodes = 0.5 + 0.5 * chebpts1(_COARSE_AT_HIGH_ORDERS if is_high else _COARSE)
