@@ -62,6 +62,16 @@ def test_all_counts_are_within_the_simultaneous_half_width(law):
         assert h == 0 or within(h - 1) < level
 
 
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("miss", [1e-10, 1e-12, 2.0**-53])
+def test_the_simultaneous_half_width_of_a_level_close_to_1_is_by_a_union_bound(law, miss):
+    noise = noise_of(*law)
+    h = noise.simultaneous_half_width(1.0 - miss)
+    assert h >= noise.half_widths(1.0 - miss)[0]
+    cells = 2 * noise.tables
+    assert cells * noise.tail(0, h + 1) <= miss < cells * noise.tail(0, h) * 1.01
+
+
 @pytest.mark.parametrize(("k", "m"), [(1, 1), (2, 1), (3, 2), (5, 2)])
 def test_every_coin_and_every_noise_leads_to_whole_counts_with_one_total(monkeypatch, k, m):
     noise, true = noise_of(2.0, 3.0, k, m, 2), np.array([4, 3, 6, 1])

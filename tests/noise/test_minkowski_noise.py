@@ -467,6 +467,17 @@ def test_half_widths_are_the_least_by_brute_force(kind, groups, closed, level):
         assert noise.total_half_width(level) == least(np.abs(rows[:, : noise.cells[0]].sum(axis=1)))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("groups", "scale"), [((1, 1, 1), 1.0), ((3, 3), 2.0), ((2, 7), 300.0)])
+@pytest.mark.parametrize("miss", [1e-9, 1e-12, 2.0**-53])
+def test_all_cells_have_half_widths_at_levels_close_to_1(kind, groups, scale, miss):
+    noise = MinkowskiNoise(scale=scale, groups=groups, kind=kind)
+    h = noise.simultaneous_half_width(1.0 - miss)
+    assert h >= max(noise.half_widths(1.0 - miss))
+    # No more than a union bound over all cells needs.
+    assert sum(n * noise.tail(j, h) for j, n in enumerate(groups)) > 0.9 * miss
+
+
 @pytest.mark.parametrize("number", [2, 10, 40])
 @pytest.mark.parametrize("scale", [300.0, 1e4, 2.0**40])
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])

@@ -18,6 +18,7 @@ from tests.reference.norm_lattice import norm_lattice
 from tests.sources.zoo import ENGINES, FILES
 
 import ggdp
+from ggdp._rounding import rounded_text
 from ggdp.errors import ArgumentError, ChangedSourceError
 from ggdp.noise import SeededSource
 from ggdp.noise.common_total_noise import CommonTotalNoise
@@ -102,6 +103,14 @@ def test_a_hundred_complete_yes_no_columns_have_noise_on_their_total_and_differe
     ggdp.verify(certificate)
     assert certificate.bound.corner == ((3.0, 1), (1.0, 100))
     assert "with independent generalized Gaussian noise 42.2" in repr(plan)
+
+
+def test_a_plan_and_a_record_say_what_noise_with_a_common_total_is_added_to():
+    plan = plan_request(asked(questions(4, complete=True), TOTAL_GOAL))
+    scale = rounded_text(plan.mechanism.scale, 6)
+    assert plan.mechanism.errors.encoding == {"total": 3, "difference": 2, "tables": 4}
+    assert f"\n  scale: {scale}, on 3 times the total and 2 times each difference\n" in repr(plan)
+    assert str(plan.described_mechanism).endswith(f", scale {scale}, on 3 times the total and 2 times each difference")
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ from ggdp.noise.bounded_law import running_sums, weights
 from ggdp.noise.entropy import Integers, Source, uniform_integers
 from ggdp.noise.generalized_gaussian import Floats, checked_order, checked_scale
 from ggdp.noise.integer_law import least_passing
+from ggdp.noise.minkowski_noise import SMALL
 from ggdp.privacy import Sensitivity
 from ggdp.proofs.noise_law import Norm
 
@@ -108,6 +109,12 @@ class CommonTotalNoise:
         """What order and scale do not tell."""
         return {name: value for name, value in asdict(self).items() if name not in ("order", "scale")}
 
+    @property
+    def place(self) -> str:
+        """What noise of this order and scale is added to, in words."""
+        total, each = ("" if times == 1 else f"{times} times " for times in (self.total, self.difference))
+        return f"on {total}the total and {each}each difference"
+
     @staticmethod
     def changes(total: int, difference: int, tables: int) -> Sensitivity:
         """Return how far one unit can change what the noise is added to."""
@@ -143,7 +150,8 @@ class CommonTotalNoise:
             m, far = self.difference, h - 1
             low, high = np.maximum(-far, e - far), np.minimum(far, e + far)
             inside = self._at_least(m * e, 2 * m, low) - self._at_least(m * e, 2 * m, high + 1)
-            return 1.0 - float(mass @ np.maximum(inside, 0.0) ** self.tables) + _INEXACT
+            found = 1.0 - float(mass @ np.maximum(inside, 0.0) ** self.tables) + _INEXACT
+            return found if found > SMALL else min(found, 2 * self.tables * self.tail(0, h))
 
         return self._least(level, tail, 4.0 * self._spreads[1])
 

@@ -117,6 +117,9 @@ from ggdp.proofs.noise_law import NoiseLaw
 Floats = NDArray[np.float64]
 
 KINDS = ("added", "replaced", "signed")
+# Below this the tail of the largest of all errors is hardly less than the sum of the tails of all cells, which floats
+# know better.
+SMALL = 1e-7
 _TAIL_BITS = 256
 _TOO_WIDE = "is too wide for 64-bit draws of this many numbers; use a larger unit"
 # At a smaller scale floats have no noise but 0.
@@ -299,7 +302,11 @@ class MinkowskiNoise:
         def tail(k: float) -> float:
             inside = {pair: self._inside(*pair, k, a, c, step) for pair in set(zip(groups, self.cells, strict=True))}
             product = math.prod(inside[pair] for pair in zip(groups, self.cells, strict=True))
-            return (1.0 - float((weights * product).sum())) * raised
+            found = (1.0 - float((weights * product).sum())) * raised
+            if found > SMALL:
+                return found
+            each = {n: self._tail(n, k) for n in set(groups)}
+            return min(found, sum(cells * each[n] for n, cells in zip(groups, self.cells, strict=True)))
 
         return self._least(level, tail)
 

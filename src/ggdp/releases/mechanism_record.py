@@ -55,6 +55,7 @@ from ggdp.privacy import Guarantee, Neighbours
 from ggdp.privacy.grid import LARGEST
 from ggdp.proofs.certificate import Certificate
 from ggdp.proofs.losses import CountedLoss, ResponseLoss
+from ggdp.proofs.noise_law import NoiseLaw
 from ggdp.releases.error_law import (
     Ends,
     ErrorLaw,
@@ -171,9 +172,13 @@ class NoiseRecord:
             **({"parts": parts} if parts else {}),
         }
 
+    @property
+    def _vectors(self) -> NoiseLaw | CommonTotalNoise | None:
+        return self.law.law if isinstance(self.law, VectorErrorLaw) else getattr(self.law, "noise", None)
+
     def _of_vectors(self) -> dict[str, Any]:
         """Return the norm of noise of one, or how counts with a common total are encoded."""
-        noise = self.law.law if isinstance(self.law, VectorErrorLaw) else getattr(self.law, "noise", None)
+        noise = self._vectors
         if isinstance(noise, CommonTotalNoise):
             return {"encoding": noise.encoding}
         return {} if noise is None or noise.norm is None else {"norm": noise.norm.to_dict()}
@@ -182,6 +187,7 @@ class NoiseRecord:
         if self.parts:
             return "; ".join(str(record) for _, record in self.parts)
         place = "on the integers" if self.law.step is None else f"on a grid of step {rounded_text(self.law.step)}"
+        place = noise.place if isinstance(noise := self._vectors, CommonTotalNoise) else place
         shown = "" if self.threshold is None else f"; {self.threshold}"
         assert self.law.order is not None
         assert self.scale is not None

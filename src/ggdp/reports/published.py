@@ -328,7 +328,12 @@ class PublishedRelease:
         if self.is_selection:
             return f"{mechanism['name']} among {mechanism['candidates'] - mechanism['excluded']:,} candidates"
         place = "whole numbers" if mechanism["step"] is None else f"multiples of {mechanism['step']:g}"
-        scales = ", ".join(rounded_up_text(one["scale"], 6) for one in mechanism.get("parts", (mechanism,)))
+        scales = ", ".join(
+            f"{rounded_up_text(one['scale'], 6)} {_common_total(one).place}"
+            if "encoding" in one
+            else rounded_up_text(one["scale"], 6)
+            for one in mechanism.get("parts", (mechanism,))
+        )
         return f"{mechanism['name']} noise on {place}, {'scales' if 'parts' in mechanism else 'scale'} {scales}"
 
 
@@ -348,6 +353,10 @@ def read_table(path: str | os.PathLike[str], table: int | str = 0) -> Table:
         The table as it was released, with `shares`, `ratio` and `difference`.
     """
     return _read_table(read_release(path), table)
+
+
+def _common_total(part: Mapping[str, Any]) -> CommonTotalNoise:
+    return CommonTotalNoise(order=part["order"], scale=part["scale"], **part["encoding"])
 
 
 def _read_table(release: PublishedRelease, table: int | str) -> Table:
@@ -375,7 +384,7 @@ def _read_table(release: PublishedRelease, table: int | str) -> Table:
     if "encoding" in part or "norm" in part:
         vectors: NoiseLaw | CommonTotalNoise
         if "encoding" in part:
-            vectors = CommonTotalNoise(order=part["order"], scale=part["scale"], **part["encoding"])
+            vectors = _common_total(part)
         else:
             vectors = NoiseLaw(order=1.0, scale=part["scale"], support="integer", norm=Norm.from_dict(part["norm"]))
         place = part["tables"].index(number + 1) if "tables" in part else number

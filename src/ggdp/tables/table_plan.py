@@ -53,6 +53,7 @@ from ggdp.tables.table_manifest import coverage, listing, protected_unit, table_
 from ggdp.tables.table_noise import (
     LAPLACE,
     AnyMechanism,
+    CommonTotalMechanism,
     NoiseFor,
     NoisePart,
     PartsFor,
@@ -109,7 +110,7 @@ def summary_rows(plan: TablePlan) -> list[tuple[str, str]]:
         ("unit", protected_unit(request)),
         *([("noise", said)] if (said := _comparison(plan)) else ()),
         ("order", _for_tables(plan, {table: rounded_text(one.law.order, 6) for table, one in noises.items()})),
-        ("scale", _for_tables(plan, {table: rounded_text(one.scale, 6) for table, one in noises.items()})),
+        ("scale", _for_tables(plan, {table: _scale(one) for table, one in noises.items()})),
         ("plus-minus", f"{_for_tables(plan, half_widths)} at 95 %, around each noisy count"),
         *(half_width_rows(plan) if plan.statistics is not None else ()),
         ("sensitivity", _for_tables(plan, {table: str(one.sensitivity) for table, one in noises.items()})),
@@ -136,6 +137,11 @@ def _comparison(plan: TablePlan) -> str:
     pure = ", and needs no delta" if plan.request.goal.delta > plan.guarantee.delta == 0.0 else ""
     what = "a cell" if plan.statistics is None else "the numerator of a mean, in ranges,"
     return f"{name}: {what} has a standard deviation of at most {errors}{pure}"
+
+
+def _scale(noise: AnyMechanism) -> str:
+    said = rounded_text(noise.scale, 6)
+    return f"{said}, {noise.errors.place}" if isinstance(noise, CommonTotalMechanism) else said
 
 
 def _for_tables(plan: TablePlan, said: Mapping[int, str]) -> str:
