@@ -237,10 +237,30 @@ def test_plans_of_pure_dp_compare_it_with_independent_noise(query, how, gain):
     assert Mechanism(plan.calibration).order == 1.0
 
 
+@pytest.mark.parametrize("goal", [ggdp.ApproxDP(1.0, 1e-6), ggdp.ProbabilisticDP(1.0, 1e-6)])
+@pytest.mark.parametrize(
+    ("query", "how", "error"),
+    [
+        (ggdp.Sensitivity.norm(2, 1.0, dimension=10), {}, math.sqrt(11)),
+        (ggdp.Sensitivity.box([1.0] * 10), {}, math.sqrt(44)),
+        (ggdp.Sensitivity.groups([2] * 10, complete=[True] * 10), {"support": "integer"}, 5.08265),
+    ],
+)
+def test_plans_with_a_delta_name_it_where_its_error_is_less(goal, query, how, error):
+    plan = ggdp.plan(goal, query, **how)
+    choice = plan.alternatives[-1]
+    assert (choice.name, choice.scale) == ("minkowski", MinkowskiMechanism(1.0, query).scale)
+    assert choice.error == pytest.approx(error, rel=1e-5)
+    assert choice.error < plan.best.error
+    assert plan.notes[0].startswith(f"noise of a norm (minkowski) has {choice.gain:.3g} times the error of the best")
+    assert "needs no delta" in plan.notes[0]
+
+
 @pytest.mark.parametrize(
     ("goal", "query", "how"),
     [
-        (ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.norm(2, 1.0, dimension=3), {}),
+        (ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.norm(2, 1.0, dimension=30), {}),
+        (ggdp.ApproxDP(1.0, 1e-6), ggdp.Sensitivity.norm(2, 1.0, dimension=3), {"measure": "max"}),
         (ggdp.PureDP(1.0), ggdp.Sensitivity.disjoint(1), {}),
         (ggdp.PureDP(1.0), ggdp.Sensitivity.cells(3, 1), {}),
         (ggdp.PureDP(1.0), ggdp.Sensitivity.norm(2, 1.0, dimension=3), {"support": "integer"}),

@@ -62,8 +62,8 @@ def test_all_counts_are_within_the_simultaneous_half_width(law):
         assert h == 0 or within(h - 1) < level
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("miss", [1e-10, 1e-12, 2.0**-53])
+@pytest.mark.parametrize("law", [*LAWS, (1.0, 5.0, 2, 1, 50)])
+@pytest.mark.parametrize("miss", [5e-12, 1e-13, 2.0**-53])
 def test_the_simultaneous_half_width_of_a_level_close_to_1_is_by_a_union_bound(law, miss):
     noise = noise_of(*law)
     h = noise.simultaneous_half_width(1.0 - miss)

@@ -92,8 +92,8 @@ class Plan:
         The best order found, its scale and its error.
     alternatives : tuple of Choice
         The usual orders: "laplace" (order 1) and "gaussian" (order 2, for approximate DP the analytic Gaussian). For
-        pure DP and several coordinates also "minkowski", noise of a norm, which often has a smaller error than any
-        independent noise; `ggdp.MinkowskiMechanism` draws it.
+        several coordinates also "minkowski", noise of a norm with pure DP, which often has a smaller error than any
+        independent noise; `ggdp.MinkowskiMechanism` draws it. For a goal with a delta only where its error is smaller.
     calibration : Calibration
         The best scale with its proof, ready for `ggdp.Mechanism`.
     measure : Measure
@@ -657,12 +657,12 @@ def estimated_best(goal: Guarantee, sensitivity: Sensitivity) -> Trial | None:
 
 
 def _with_minkowski(found: Plan, goal: Guarantee, sensitivity: Sensitivity, support: Support) -> Plan:
-    """Return a plan of pure DP next to noise of a norm: by the rmse of all its values, or the largest quantile."""
-    measure = found.measure
-    if goal.delta > 0.0 or sensitivity.moving == 1:
+    """Return a plan next to noise of a norm, which is pure: by the rmse of all its values, or the largest quantile."""
+    measure, is_pure = found.measure, goal.delta == 0.0
+    if sensitivity.moving == 1 or not (is_pure or measure.name == "rmse" or measure.level is not None):
         return found
     try:
-        calibration = minkowski_calibration(goal, sensitivity, on_grid=support == "real")
+        calibration = minkowski_calibration(PureDP(goal.epsilon), sensitivity, on_grid=support == "real")
     except ArgumentError:
         # It does not say how many values there are.
         return found
@@ -684,10 +684,13 @@ def _with_minkowski(found: Plan, goal: Guarantee, sensitivity: Sensitivity, supp
     choice = Choice(
         name="minkowski", order=1.0, scale=calibration.scale, error=error, gain=error / best if best > 0.0 else None
     )
+    if not is_pure and error >= best:
+        return found
     # Among independent noise.
     notes = tuple(note.replace(NOTHING_TO_CHOOSE, " of independent noise") for note in found.notes)
     if choice.gain is not None and choice.gain < 1.0:
         said = f"noise of a norm (minkowski) has {choice.gain:.3g} times the error of the best order"
+        said += "" if is_pure else " and needs no delta"
         notes = (f"{said}; ggdp.MinkowskiMechanism adds it to all coordinates at once", *notes)
     return replace(found, alternatives=(*found.alternatives, choice), notes=notes)
 
