@@ -11,8 +11,6 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["covering", "examples", "one_in", "some"]
-
 
 def some(cases: Iterable[Any], fast: Callable[..., bool]) -> list[Any]:
     """All cases; those that are not `fast` are exhaustive. A case is a tuple of arguments, or the only argument."""

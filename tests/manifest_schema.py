@@ -4,6 +4,4 @@ import jsonschema
 
 from ggdp.releases import manifest_schema
 
-__all__ = ["VALIDATOR"]
-
 VALIDATOR = jsonschema.Draft202012Validator(manifest_schema())

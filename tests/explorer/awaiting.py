@@ -3,8 +3,6 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["awaited"]
-
 
 def awaited(coroutine):
     """Return what a coroutine returns, run in a thread: Playwright leaves a running loop in that of the tests."""

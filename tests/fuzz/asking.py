@@ -7,8 +7,6 @@ import csv
 from tests.fuzz.neighbours import outcome
 from tests.fuzz.tables import Case, Table
 
-__all__ = ["FULL", "asked", "assert_right_or_refused", "by_csv", "cells"]
-
 FULL = {"other": "(other)", "missing": "(missing)"}
 
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from ggdp.domain.filters import Derived
 
-__all__ = ["derived_case", "made", "read_by", "sql", "value", "with_derived"]
-
 _ARITHMETIC = ("+", "-", "*", "/")
 
 

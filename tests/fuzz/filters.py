@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from ggdp.domain.filters import Filter
 
-__all__ = ["columns_of", "filtered_case", "holds", "kept_rows", "parsed", "sql"]
-
 _COMPARED = ("=", "<>", "!=", "<", "<=", ">", ">=")
 _DAYS = (date(2020, 1, 2), date(1, 1, 1), date(9999, 12, 31), datetime(1970, 1, 1, 0, 0, 0, 1), datetime(2001, 9, 9, 1))  # noqa: DTZ001
 

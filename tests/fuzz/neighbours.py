@@ -34,19 +34,6 @@ if TYPE_CHECKING:
 
     from ggdp.domain.table_domain import Domain
 
-__all__ = [
-    "Outcome",
-    "UnwritableError",
-    "assert_neighbours",
-    "difference",
-    "outcome",
-    "pair_of",
-    "problem",
-    "rows_of",
-    "shrunk",
-    "written",
-]
-
 
 class UnwritableError(Exception):
     """The writer does not take this table, or does not keep its units apart."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from ggdp.domain.text_values import TextValues
 
-__all__ = ["cells_of", "csv_records", "expected", "of_units", "rows_of_file", "rows_of_table", "written_number"]
-
 _NUMBER = r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?"
 # What has no text: text that is no UTF-8, and days outside of the calendar.
 UNREADABLE, NO_DAY = object(), object()

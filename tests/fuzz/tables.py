@@ -25,8 +25,6 @@ from ggdp.sources.query import CountQuery
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = ["KEY", "TYPES", "Case", "Field", "Limits", "Table", "complete_case", "declared_case", "random_case"]
-
 KEY = bytes(range(32))
 NAN, INF = math.nan, math.inf
 _EPOCH = date(1970, 1, 1)

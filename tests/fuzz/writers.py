@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from tests.fuzz.tables import Table
 
-__all__ = ["FILES", "FRAMES", "PROGRAM_FILES", "SPARK_FRAMES", "WRITERS", "Writer", "spark_frame"]
-
 # DuckDB takes no halves from Arrow, and Spark has no unsigned integers either.
 _WITHOUT_HALVES = tuple(kind for kind in TYPES if kind != "float16")
 _OF_SPARK = tuple(kind for kind in _WITHOUT_HALVES if not kind.startswith("uint"))

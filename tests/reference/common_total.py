@@ -6,8 +6,6 @@ import math
 from collections import defaultdict
 from fractions import Fraction
 
-__all__ = ["law_of_table", "masses", "rounded"]
-
 
 def masses(order: float, scale: float) -> dict[int, float]:
     """P(E = k) of the integer noise, up to where it is below 1e-17."""

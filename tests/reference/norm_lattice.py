@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["norm_lattice"]
-
 
 def norm_lattice(
     groups: tuple[int, ...], complete: tuple[bool, ...] | None, scale: float, reach: int

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ggdp.domain.table_domain import Domain
     from ggdp.sources.query import CountQuery
 
-__all__ = ["assert_units_counted", "counted", "expected", "expected_keys", "kept", "keyed"]
-
 INF = math.inf
 
 

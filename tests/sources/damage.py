@@ -19,20 +19,6 @@ import pyarrow.parquet as pq
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = [
-    "DOMAIN",
-    "ROWS",
-    "SECRET",
-    "claim",
-    "contradicting",
-    "damaged",
-    "invalidating",
-    "parquet_files",
-    "people",
-    "text_files",
-    "written",
-]
-
 # A text that occurs in the data alone, so that a message that holds it quotes the data.
 SECRET = "Zx9secret"
 ROWS = 400

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ggdp.sources.measures import Measure
     from ggdp.sources.query import CountQuery
 
-__all__ = ["added", "assert_measured", "in_cell", "pairs_of", "step_of", "unit_step"]
-
 _NUMBER = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?")
 
 Row = dict[str, Any]

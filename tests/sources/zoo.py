@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-__all__ = [
-    "ENGINES",
-    "FILES",
-    "KEY",
-    "ZOO",
-    "Beast",
-    "on_engines",
-    "written_text",
-]
-
 KEY = bytes(range(32))
 NAN, INF = math.nan, math.inf
 BIG = 2**53

@@ -24,8 +24,6 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-__all__ = ["COMPARISONS", "TOTAL", "Allowance", "compares", "share"]
-
 TOTAL = 1e-9
 
 COMPARISONS: dict[str, int] = {

@@ -57,23 +57,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Below = Callable[[NDArray[np.int64]], Floats]
 
-__all__ = [
-    "ALL",
-    "CHI_SQUARE",
-    "EDGES",
-    "KOLMOGOROV",
-    "Verdict",
-    "assert_fits",
-    "assert_same",
-    "assert_seen",
-    "assert_told_apart",
-    "compared",
-    "examined",
-    "missed",
-    "missed_between",
-    "weakest",
-]
-
 CHI_SQUARE, KOLMOGOROV, EDGES = "chi-square", "kolmogorov-smirnov", "every edge and cell"
 ALL = (CHI_SQUARE, KOLMOGOROV, EDGES)
 # Pooled cells are about this likely in the middle of a law, and hold this many draws in its tails.

@@ -36,20 +36,6 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Below = Callable[[Integers], Floats]
 
-__all__ = [
-    "Law",
-    "binomial",
-    "boundary_inflated",
-    "conditional",
-    "dense",
-    "integer",
-    "poisson",
-    "shifted",
-    "signs_flipped",
-    "tails_dropped",
-    "truncated",
-]
-
 _WIDE = 2.0**34
 # Weights below e^-45 are left out: they hold less than 1e-18 of any law here.
 _DEPTH = 45.0

@@ -4,8 +4,6 @@ import copy
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Change", "changed", "changes"]
-
 OTHER_WORDS = {
     "add-remove": "replace-one",
     "replace-one": "add-remove",

@@ -12,8 +12,6 @@ import pyarrow as pa
 import ggdp
 from ggdp.releases.adjustments import clip, drop, fit_total, normalise, project, round_values
 
-__all__ = ["MECHANISMS", "SELECTIONS", "TABLES", "manifest_of_kind"]
-
 PURE, APPROX, PROBABILISTIC = ggdp.PureDP(0.5), ggdp.ApproxDP(0.5, 1e-5), ggdp.ProbabilisticDP(0.5, 1e-3)
 ONE, CELLS, BOX = ggdp.Sensitivity.histogram(), ggdp.Sensitivity.cells(4, 1), ggdp.Sensitivity.box([1, 2])
 REPLACED = ggdp.Sensitivity.histogram(neighbours="replace-one")

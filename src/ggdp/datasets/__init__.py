@@ -32,6 +32,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from itertools import chain, repeat
 
+__all__ = ["CountTable", "czech", "mildew"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountTable:

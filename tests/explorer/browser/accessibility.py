@@ -2,8 +2,6 @@
 
 from axe_playwright_python.sync_playwright import Axe
 
-__all__ = ["findings"]
-
 # Style sheets are not loaded again.
 HOW = {"preload": False, "resultTypes": ["violations"]}
 # Of the thousands of paths of a picture a screen reader sees the picture alone; axe-core would walk through them all.

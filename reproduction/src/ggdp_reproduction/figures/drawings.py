@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from ggdp_reproduction.results import Row
 
-__all__ = ["drawing", "legend_above", "rows_of"]
-
 
 def drawing(
     key: str, figure: Figure, *, title: str, caption: str, place: str, rows: list[Row] | None = None
