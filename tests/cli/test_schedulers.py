@@ -68,6 +68,23 @@ def test_a_retry_in_python_has_the_published_table(ledger):
     assert (again.guarantee, again.manifest) == (first.guarantee, first.written_manifest)
 
 
+def test_a_retry_in_python_has_each_of_several_published_tables(ledger):
+    wards = {"town": ["Zell", "Bonn"]}
+    # The names of other files come before those of the tables.
+    plan = ggdp.plan_table([["town"], ["person"]], 0.5, wards | {"person": [1, 2]}, out="towns.csv", wide="a.csv")
+    first, again = (plan.run("people.csv", ledger=ledger, once="a") for _ in range(2))
+    for which in ("town", ("person",)):
+        assert again[which].to_arrow().equals(first[which].to_arrow())
+    assert [table.to_pandas().shape for table in again.tables] == [(2, 4), (2, 4)]
+    with pytest.raises(ggdp.GgdpError, match=r"of 2 tables.*take one of `tables`"):
+        again.to_arrow()
+    with pytest.raises(ggdp.GgdpError, match="is not one of the tables: 'town', 'person'"):
+        again["ward"]
+    one = ggdp.plan_table("town", 0.25, wards, out="town.csv", wide="one.csv")
+    first, again = (one.run("people.csv", ledger=ledger, once="b") for _ in range(2))
+    assert again.to_arrow().equals(first.to_arrow())
+
+
 @pytest.mark.parametrize(
     ("flags", "said"),
     [

@@ -132,7 +132,7 @@ def release(
         return
     if entry is not None:
         say(f"Published before, as entry {entry.number} of the ledger: nothing was drawn or charged again.")
-    for table, file in zip(getattr(released, "tables", ()), plan.files, strict=False):
+    for table, file in zip(getattr(released, "tables", ()) if entry is None else (), plan.files, strict=False):
         (_print_rows if plan.wide is None else _print_wide)(table, file, str(released.guarantee))
     say(manifest["statement"])
     say(f"{'Written' if entry is None else 'Files'}: {', '.join(written)}")

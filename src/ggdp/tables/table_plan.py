@@ -365,6 +365,16 @@ class TablePlan:
             charge.record_files(elsewhere | output_files.digests(found))
         return release
 
+    def number_of_table(self, by: str | tuple[str, ...]) -> int:
+        """Return which table has a name, or counts by columns; from 0 on."""
+        columns = {by} if isinstance(by, str) else {*by} if isinstance(by, tuple) else None
+        known = self.names or self.request.table_names
+        for number, (name, names) in enumerate(zip(known, self.request.by, strict=True)):
+            if by in (name, " x ".join(names)) or columns == {*names}:
+                return number
+        said = f"is not one of the tables: {', '.join(map(repr, known))}; give a name, or the columns it counts by"
+        raise ArgumentError("release[...]", by, said)
+
     def run_in_memory(
         self,
         data: Any,  # noqa: ANN401 - a path, or any frame that narwhals reads
@@ -501,12 +511,15 @@ class PublishedFiles(ArrowViews):
         The files, which are those that the ledger recorded, to the byte.
     manifest : dict
         The manifest among them.
+    number : int, optional
+        Which one of several tables it is, from 0 on, as in `tables`.
     """
 
     plan: TablePlan
     entry: Entry
     files: tuple[Path, ...]
     manifest: dict[str, Any]
+    number: int | None = None
 
     @classmethod
     def of(cls, plan: TablePlan, entry: Entry, digests: Mapping[str, str]) -> PublishedFiles:
@@ -536,19 +549,29 @@ class PublishedFiles(ArrowViews):
         """The guarantee of the tables."""
         return self.plan.guarantee
 
+    @property
+    def tables(self) -> tuple[PublishedFiles, ...]:
+        """Each of the tables, with `to_arrow` and the like."""
+        return tuple(replace(self, number=number) for number in range(len(self.plan.request.by)))
+
+    def __getitem__(self, by: str | tuple[str, ...]) -> PublishedFiles:
+        """Return one of several tables, as `TableRelease` does."""
+        return self.tables[self.plan.number_of_table(by)]
+
     def to_arrow(self) -> pa.Table:
-        """Return the one table as an Arrow table, read from its file."""
-        described, *others = self.manifest["table"]["tables"]
-        if others:
-            raise ArgumentError("release", f"of {len(others) + 1} tables", "has no single table; read one of its files")
+        """Return the one table as an Arrow table, read from its file; if there are several, take one of `tables`."""
+        described = self.manifest["table"]["tables"]
+        if self.number is None and len(described) > 1:
+            raise ArgumentError("release", f"of {len(described)} tables", "has no single table; take one of `tables`")
         import pyarrow.csv
         import pyarrow.parquet
 
-        if self.plan.files[0].suffix.lower() != ".csv":
-            return pyarrow.parquet.read_table(self.plan.files[0])
-        columns = described["tableSchema"]["columns"]
+        file = self.plan.files[self.number or 0]
+        if file.suffix.lower() != ".csv":
+            return pyarrow.parquet.read_table(file)
+        columns = described[self.number or 0]["tableSchema"]["columns"]
         texts = {column["name"]: pyarrow.string() for column in columns if column["datatype"] == "string"}
-        return pyarrow.csv.read_csv(self.files[0], convert_options=pyarrow.csv.ConvertOptions(column_types=texts))
+        return pyarrow.csv.read_csv(file, convert_options=pyarrow.csv.ConvertOptions(column_types=texts))
 
 
 def plan_request(

@@ -398,13 +398,7 @@ class TableRelease(ArrowViews):
 
     def __getitem__(self, by: str | tuple[str, ...]) -> Table:
         """Return one of several tables: by its name in a study, or by its columns: ``release["sex", "smokes"]``."""
-        names = (by,) if isinstance(by, str) else by
-        known = self.plan.names or self.request.table_names
-        for name, table in zip(known, self.tables, strict=True):
-            if by in (name, " x ".join(table.by)) or (isinstance(names, tuple) and {*names} == {*table.by}):
-                return table
-        said = f"is not one of the tables: {', '.join(map(repr, known))}; give a name, or the columns it counts by"
-        raise ArgumentError("release[...]", by, said)
+        return self.tables[self.plan.number_of_table(by)]
 
     def to_arrow(self) -> pa.Table:
         """Return the one table as an Arrow table; if there are several, take one of `tables`."""
