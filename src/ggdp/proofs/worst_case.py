@@ -81,8 +81,8 @@ REACHED = 1.0 - 2.0**-40
 # The loss of wider bounds is not computed in a reasonable time.
 WIDEST = 1e25
 BY_L1_NORM = (
-    "upper bound: the move is taken as one of a single coordinate by its l_1 norm, and no change is known that is as "
-    "easy to detect"
+    "upper bound: proved as if a single coordinate changed by the whole l_1 norm; no change is known that is as easy "
+    "to detect"
 )
 NOT_REACHED = (
     "upper bound: the {} norm of the change is bounded by way of its joint norm, and no change is known that reaches "
