@@ -49,6 +49,12 @@ def test_the_changelog_names_the_next_version_above_those_that_are_there():
     assert current == versions[1] if found[0][3] else current == versions[0]
 
 
+def test_the_reproduction_has_the_version_of_the_ggdp_that_it_needs():
+    project = tomllib.loads((ROOT / "reproduction" / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["version"] == VERSION
+    assert [one for one in project["dependencies"] if one.startswith("ggdp")] == [f"ggdp[experiments]=={VERSION}"]
+
+
 def test_the_citation_has_what_its_format_requires_and_the_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     assert citation["cff-version"] == "1.2.0"
