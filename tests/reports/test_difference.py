@@ -73,8 +73,8 @@ def test_what_is_not_comparable_is_refused(tmp_path, monkeypatch):
         ("first", "is the same release"),
         ("copy", "is the same release"),
         ("other", "has other cells than first"),
-        ("open", "has no table of counts alone"),
-        ("mean", "has no table of counts alone"),
+        ("open", "leaves cells out of this table"),
+        ("mean", "is of a release with statistics"),
     ):
         with pytest.raises(ArgumentError, match=said):
             ggdp.difference("first.manifest.json", f"{second}.manifest.json")
