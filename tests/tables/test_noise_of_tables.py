@@ -33,6 +33,7 @@ from ggdp.sources.query import TableSource, open_source
 from ggdp.tables import noisy_counts, table_noise
 from ggdp.tables.manifest_checks import contradiction
 from ggdp.tables.request import TableRequest
+from ggdp.tables.table_manifest import wording_of
 from ggdp.tables.table_noise import (
     NoisePart,
     TableNoise,
@@ -107,6 +108,7 @@ def test_a_hundred_complete_yes_no_columns_have_noise_on_their_total_and_differe
 
 def test_a_plan_and_a_record_say_what_noise_with_a_common_total_is_added_to():
     plan = plan_request(asked(questions(4, complete=True), TOTAL_GOAL))
+    assert "The counts of all 4 tables add up to the same total, which has noise" in wording_of(plan).first
     scale = rounded_text(plan.mechanism.scale, 6)
     assert plan.mechanism.errors.encoding == {"total": 3, "difference": 2, "tables": 4}
     assert f"\n  scale: {scale}, on 3 times the total and 2 times each difference\n" in repr(plan)
@@ -162,6 +164,8 @@ def test_tables_with_a_common_total_share_a_goal_with_others():
     assert min(part.mechanism.std for part in plan.parts) >= 0.97 * std
     assert 0.99e-6 <= plan.guarantee.delta <= 1e-6
     assert 1.0 - 1e-9 <= plan.guarantee.epsilon <= 1.0
+    halves = plan.half_widths
+    assert f"plus-minus: {halves[0]} for q0, q1, q2 and 57 others; {halves[60]} for ward at 95 %" in repr(plan)
 
 
 def random_request(rng, delta=None):

@@ -102,6 +102,7 @@ def wording_of(plan: TablePlan, cut: Sequence[CutCount] = (), *, earlier: bool =
             if request.neighbours == "replace-one":
                 total = f"the number of {request.unit_name or 'rows'} without noise"
             alike = listing([" x ".join(names) or "all rows" for names in shared])
+            alike = f"all {len(shared):,} tables" if 2 < len(shared) == len(request.by) else alike
             said.append(f"The {raw} of {alike} add up to the same total, {total}: their noise is drawn together.")
     columns = [column for domain in request.domains for column in domain]
     of_units = f"All {'rows' if request.unit is None and not request.unit_name else units_noun(request)} are stated to"

@@ -149,7 +149,11 @@ def _for_tables(plan: TablePlan, said: Mapping[int, str]) -> str:
     alike: dict[str, list[str]] = {}
     for table, text in sorted(said.items()):
         alike.setdefault(text, []).append(" x ".join(plan.request.by[table]) or "all rows")
-    return next(iter(alike)) if len(alike) == 1 else "; ".join(f"{one} for {listing(of)}" for one, of in alike.items())
+    if len(alike) == 1:
+        return next(iter(alike))
+    # Of many tables the first few tell which are meant.
+    few = {one: of if len(of) <= 5 else [*of[:3], f"{len(of) - 3:,} others"] for one, of in alike.items()}
+    return "; ".join(f"{one} for {listing(of)}" for one, of in few.items())
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
