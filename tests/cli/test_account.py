@@ -52,7 +52,28 @@ def test_noise_that_is_typed_is_for_the_neighbours_that_are_typed(capsys):
     found = document(capsys, "--noise", "order=1,scale=4,sensitivity=2,neighbours=replace-one", "--delta", "0")
     assert (found["epsilon"], found["neighbours"]) == (0.5, "replace-one")
     assert run(["account", "--noise", "order=1,scale=4,neighbours=x"]) == 1
-    assert "--noise = 'order=1,scale=4,neighbours=x': 'x' must be one of" in capsys.readouterr().err
+    assert "--noise = 'order=1,scale=4,neighbours=x': neighbours: must be one of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("noise", "said"),
+    [
+        ("order=1,scale=0", "scale: must be greater than 0"),
+        ("order=3,std=2,sensitivity=1.5,support=integer", "sensitivity: on the integers it must be a whole number"),
+        ("order=1,scale=3,cells=0", "cells: must be at least 1"),
+        ("order=1,scale=3,sensitivity=-1", "sensitivity: must be greater than 0"),
+        ("order=1", "give either scale or std"),
+    ],
+)
+def test_noise_that_is_wrong_names_its_key(capsys, noise, said):
+    assert run(["account", "--noise", noise]) == 1
+    assert capsys.readouterr().err.startswith(f"error: --noise = '{noise}': {said}")
+
+
+def test_noise_for_other_neighbours_is_named_as_noise(capsys):
+    noise = ["--noise", "order=1,scale=3"]
+    assert run(["account", *noise, "--noise", f"{noise[1]},neighbours=replace-one"]) == 1
+    assert capsys.readouterr().err.startswith("error: --noise = 'Laplace noise of scale 3': has neighbours")
 
 
 def test_the_delta_at_an_epsilon(manifests, capsys):

@@ -14,7 +14,7 @@ import typer
 from ggdp import _validate
 from ggdp._files import MOST_JSON, parsed_json, read_file
 from ggdp._rounding import number_of, rounded_text, rounded_up_text
-from ggdp.cli.flags import cell_of, percent_of_flags, renaming, shown_as_typed
+from ggdp.cli.flags import cell_of, percent_of_flags, renaming
 from ggdp.cli.output import AsJson, print_json, print_table, printable, say
 from ggdp.errors import ArgumentError, GgdpError
 from ggdp.signatures import Signature, checked_signature, read_signers
@@ -153,11 +153,15 @@ def _given_noise(text: str) -> tuple[Noise, int]:
             raise ArgumentError("noise", text, f"{value!r} is not a number") from None
     if "order" not in given:
         raise ArgumentError("noise", text, "needs an order: order=1 is Laplace, order=2 is Gaussian")
-    with shown_as_typed("noise", text):
+    try:
         times = _validate.integer(times=given.pop("times", 1), at_least=1, at_most=MOST_TIMES)
         neighbours = given.pop("neighbours", "add-remove")
         query = Sensitivity.cells(given.pop("cells", 1), given.pop("sensitivity", 1.0), neighbours=neighbours)
         return Noise(**given, sensitivity=query), times
+    except ArgumentError as refused:
+        key = {"m": "cells", "d": "sensitivity"}.get(refused.argument, refused.argument)
+        said = refused.expected if refused.value is None else f"{key}: {refused.expected}"
+        raise ArgumentError("noise", text, said) from None
 
 
 def account(
@@ -187,7 +191,7 @@ def account(
         delta = 1e-6  # what most publications state
     from ggdp.accounting import compose
 
-    with renaming(parts="MANIFEST", manifests="MANIFEST"):
+    with renaming(parts="MANIFEST" if manifests else "--noise", manifests="MANIFEST"):
         if signer is not None:
             # The files that a signed manifest names are signed, too.
             from ggdp.reports.published import read_release

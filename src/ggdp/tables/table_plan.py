@@ -542,7 +542,7 @@ class PublishedFiles(ArrowViews):
                 with file.open("rb") as content:
                     is_same = hashlib.file_digest(content, "sha256").hexdigest() == digest
             except OSError:
-                raise refused(f"{str(file)!r} is not there: put it back") from None
+                raise refused(f"{str(file)!r} is not there: put it back, or write to where it is") from None
             if not is_same:
                 raise refused(f"{str(file)!r} is not the file that was published: put that back")
         described = next(file for file in files if output_files.is_manifest(file))
