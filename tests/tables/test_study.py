@@ -411,3 +411,10 @@ def test_the_page_of_the_study_file_names_every_key():
     own = set(fields_dict(Study)) - {"request", "names"}
     keys = {key.partition(".")[2] or key for key in (keys | own) - {"goal", "domain", "statistics"}}
     assert [key for key in keys if f"`{key}" not in page] == []
+
+
+@pytest.mark.parametrize("below", ["[format]", "[unit]", "[columns.ward]", "[[tables]]"])
+def test_a_draft_that_is_pasted_below_a_section_is_refused_as_one(here, below):
+    (here / "pasted.toml").write_text(COUNTS.replace(below, f"{below}\nnot_private_draft = true", 1), "utf-8")
+    with pytest.raises(ArgumentError, match=r"is a draft made from the data.*correct every column by the code book"):
+        ggdp.Study.read("pasted.toml")

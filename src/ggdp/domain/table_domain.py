@@ -61,7 +61,14 @@ _KEYS = ("levels", "edges", "labels", *_ROLES, "range", "step", "range_by", "ran
 
 def require_no_draft(content: Mapping[str, Any], argument: str, name: str) -> None:
     """Raise for what a TOML file declares that was made from the data and not corrected."""
-    if "not_private_draft" in content:
+
+    def is_draft(part: object) -> bool:
+        # A draft that is pasted below a section has its mark in there.
+        if isinstance(part, Mapping):
+            return "not_private_draft" in part or any(map(is_draft, part.values()))
+        return isinstance(part, list) and any(map(is_draft, part))
+
+    if is_draft(content):
         said = "is a draft made from the data, so it is not private: correct every column by the code book, then "
         raise ArgumentError(argument, name, said + "remove the line not_private_draft = true")
 
