@@ -394,6 +394,14 @@ def test_counts_of_rows_are_not_compared_with_those_of_people(tmp_path):
     assert ggdp.difference(named, manifest("each", **by_person, unit_name="people")).num_rows == 12
 
 
+def test_a_release_is_not_compared_with_a_copy_of_itself(tmp_path):
+    ggdp.release_table(PEOPLE, **ASKED, out=tmp_path / "one.csv")
+    written = (tmp_path / "one.manifest.json").read_text("utf-8")
+    (tmp_path / "copy.manifest.json").write_text(json.dumps(json.loads(written)), "utf-8")
+    with pytest.raises(ArgumentError, match="is the same release, whose noise is the same"):
+        ggdp.difference(tmp_path / "one.manifest.json", tmp_path / "copy.manifest.json")
+
+
 @pytest.mark.parametrize("cell", ["ward", ["ward"], None, ("ward", "a")])
 def test_a_cell_that_is_no_mapping_is_refused(cell):
     for compare in (released().ratio, released().difference):

@@ -437,7 +437,7 @@ def difference(
     fewer cells than they are in, the counts are those of the units that are counted.
     """
     earlier, later = releases = [read_release(path) for path in (first, second)]
-    if earlier.digest == later.digest:
+    if earlier.manifest == later.manifest:
         said = "is the same release, whose noise is the same; name another one"
         raise ArgumentError("manifests", later.path, said)
     tables = [_read_table(one, table) for one in releases]
