@@ -93,7 +93,7 @@ def draw_many_tables() -> Figure:
     pairs = [ggdp.Sensitivity.groups([2] * number, complete=[True] * number) for number in numbers]
     total = [common_total_mechanism(ggdp.ApproxDP(1.0, 1e-6), query).std for query in pairs]
     found = (laplace, best, hidden, complete, total)
-    drawn = ("drawn together", "drawn together, complete", "total and differences, delta 1e-6")
+    drawn = ("drawn together", "drawn together, complete", "common total, complete, delta 1e-6")
     names = ("independent Laplace", "independent, delta 1e-6", *drawn)
     for style, (errors, name) in enumerate(zip(found, names, strict=True)):
         curve(axes, numbers, errors, style, name, marker="o", markersize=3)
