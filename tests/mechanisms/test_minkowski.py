@@ -273,6 +273,12 @@ def test_other_plans_do_not(goal, query, how):
     assert [one.name for one in ggdp.plan(goal, query, **how).alternatives] == ["laplace", "gaussian"]
 
 
+def test_a_plan_for_the_largest_error_does_not_say_that_there_was_nothing_to_choose():
+    notes = ggdp.plan(ggdp.PureDP(1.0), ggdp.Sensitivity.norm(3, 1.0, dimension=5), "max").notes
+    assert notes[0].startswith("order 1 is the only one of independent noise: pure DP")
+    assert notes[-1] == "noise of a norm (minkowski) is compared by rmse and quantile only"
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

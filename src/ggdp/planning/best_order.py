@@ -670,6 +670,8 @@ def _with_minkowski(found: Plan, goal: Guarantee, sensitivity: Sensitivity, supp
         return found
     noise, norm = vector_noise(calibration.law), calibration.law.norm
     assert norm is not None
+    # Among independent noise.
+    notes = tuple(note.replace(NOTHING_TO_CHOOSE, " of independent noise") for note in found.notes)
     if measure.name == "rmse":
         stds = np.multiply(noise.std, norm.sizes or 1.0) if norm.kind == "lp" else np.repeat(noise.std, norm.cells)
         error = math.sqrt(float(np.mean(np.square(stds))))
@@ -679,15 +681,13 @@ def _with_minkowski(found: Plan, goal: Guarantee, sensitivity: Sensitivity, supp
         )
         error = max(each) * max(norm.sizes or (1.0,))
     else:
-        return replace(found, notes=(*found.notes, "noise of a norm (minkowski) is compared by rmse and quantile only"))
+        return replace(found, notes=(*notes, "noise of a norm (minkowski) is compared by rmse and quantile only"))
     best = found.best.error or 0.0
     choice = Choice(
         name="minkowski", order=1.0, scale=calibration.scale, error=error, gain=error / best if best > 0.0 else None
     )
     if not is_pure and error >= best:
         return found
-    # Among independent noise.
-    notes = tuple(note.replace(NOTHING_TO_CHOOSE, " of independent noise") for note in found.notes)
     if choice.gain is not None and choice.gain < 1.0:
         said = f"noise of a norm (minkowski) has {choice.gain:.3g} times the error of the best order"
         said += "" if is_pure else " and needs no delta"
