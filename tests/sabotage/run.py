@@ -28,6 +28,8 @@ from tests.sabotage.sabotage import SOURCES, follow, parsed, sabotages  # noqa: 
 COPIED = ("src", "reproduction", "tests", "pyproject.toml", "README.md")
 
 PASSED, FAILED = 0, 1
+# So many tests are over before further processes would have started.
+FEW = 50
 
 
 def copied(folder, files):
@@ -62,9 +64,9 @@ def require_own_source(folder):
         raise RuntimeError(message)
 
 
-def tested(folder, tests, **more):
+def run_tests(folder, tests, processes=0, **more):
     """Run tests on the copy in a folder; return pytest's exit code and its last lines."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *tests]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", str(processes), "-p", "no:cacheprovider", *tests]
     done = subprocess.run(
         command, cwd=folder, env=environment(folder, **more), capture_output=True, text=True, check=False
     )
@@ -85,7 +87,7 @@ def tried(whole, sabotage, file, text):
         # Times of files are kept, by which Python finds that all bytecode but that of the changed file is current.
         shutil.copytree(whole, folder)
         (folder / file).write_text(text, "utf-8")
-        code, output = tested(folder, sabotage.node_ids(), PYTHONDONTWRITEBYTECODE="1")
+        code, output = run_tests(folder, sabotage.node_ids(), PYTHONDONTWRITEBYTECODE="1")
     said = failure(output) if code == FAILED else f"pytest exits with {code}\n{output}"
     return code == FAILED, time.monotonic() - begun, said
 
@@ -120,7 +122,8 @@ def main():
         whole = Path(name)
         copied(whole, {file for file, _ in changes})
         require_own_source(whole)
-        code, output = tested(whole, sorted({test for sabotage in chosen for test in sabotage.node_ids()}))
+        named = sorted({test for sabotage in chosen for test in sabotage.node_ids()})
+        code, output = run_tests(whole, named, asked.jobs if len(named) > FEW else 0)
         if code != PASSED:
             print(f"the tests do not pass on the source as it is: pytest exits with {code}\n{output}")
             return FAILED
