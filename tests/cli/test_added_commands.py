@@ -36,7 +36,7 @@ def installed(monkeypatch):
 
 
 def entry(name, value):
-    return EntryPoint(name, value, commands.COMMANDS)
+    return EntryPoint(name, value, "ggdp.commands")
 
 
 def test_a_command_of_another_package_runs_and_its_errors_name_the_flags_of_it(installed, capsys, monkeypatch):

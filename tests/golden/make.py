@@ -50,7 +50,7 @@ PARTS = ("fast", "slow", "all")
 CRASHED = "crashed"
 # Those that only `make test-all` compares, with the processor seconds of the others.
 SLOW = FILES / "slow_cases.json"
-SECONDS = {"certificates": 12.0, "accounting": 5.0, "releases": 7.0, "ledgers": 3.0, "transcripts": 7.0}
+SECONDS = {"certificates": 8.0, "accounting": 4.0, "releases": 6.0, "ledgers": 3.0, "transcripts": 7.0}
 
 
 def golden_file(subject):

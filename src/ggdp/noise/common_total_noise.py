@@ -79,8 +79,8 @@ class CommonTotalNoise:
     Examples
     --------
     >>> noise = CommonTotalNoise(order=2.0, scale=62.0, total=3, difference=1, tables=100)
-    >>> round(noise.std[0], 2), noise.half_widths(0.95)[0], noise.total_half_width(0.95)
-    (23.12, 45, 29)
+    >>> round(noise.std[0], 1), noise.half_widths(0.95)[0], noise.total_half_width(0.95)
+    (23.1, 45, 29)
     """
 
     order: float = field(converter=checked_order)
