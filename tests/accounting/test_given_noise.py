@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from tests.cases import covering
 
 import ggdp
 from ggdp.errors import ArgumentError, BudgetExceededError
@@ -21,9 +22,10 @@ def test_the_example_of_dp_accounting_is_one_call():
     assert upper == pytest.approx(2.2396632e-6, rel=2e-8)
 
 
-@pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 3.0])
-@pytest.mark.parametrize("support", ["real", "integer"])
-@pytest.mark.parametrize("sensitivity", [ONE, ggdp.Sensitivity.cells(3, 1)], ids=["one", "three"])
+@pytest.mark.parametrize(
+    ("order", "support", "sensitivity"),
+    covering([1.0, 1.5, 2.0, 3.0], ["real", "integer"], [ONE, ggdp.Sensitivity.cells(3, 1)]),
+)
 def test_noise_has_the_losses_of_a_calibration_with_its_scale(order, support, sensitivity):
     goal = ggdp.PureDP(0.5) if order == 1.0 else ggdp.ApproxDP(0.5, 1e-6)
     calibration = ggdp.calibrate(goal, sensitivity, order=order, support=support)

@@ -34,7 +34,7 @@ def seeds_of(writer, most):
     return range(first, first + examples(*most))
 
 
-@pytest.mark.parametrize("writer", one_in(2, FILES), ids=lambda writer: writer.name)
+@pytest.mark.parametrize("writer", one_in(3, FILES), ids=lambda writer: writer.name)
 def test_columns_of_files_are_derived_alike(tmp_path, writer):
     assert_derived_alike(writer, tmp_path, seeds_of(writer, (3, 12)))
 

@@ -36,7 +36,7 @@ def seeds_of(writer, most):
     return range(first, first + examples(*most))
 
 
-@pytest.mark.parametrize("writer", one_in(2, FILES), ids=lambda writer: writer.name)
+@pytest.mark.parametrize("writer", one_in(3, FILES), ids=lambda writer: writer.name)
 def test_files_of_neighbours_are_filtered_alike(tmp_path, writer):
     assert_filtered_alike(writer, tmp_path, seeds_of(writer, (2, 12)))
 

@@ -10,7 +10,7 @@ import os
 import random
 
 import pytest
-from tests.cases import examples
+from tests.cases import examples, one_in
 from tests.fuzz.neighbours import Outcome, UnwritableError, assert_neighbours, difference, pair_of, problem, shrunk
 from tests.fuzz.tables import Case, Field, Limits, Table, complete_case, declared_case, random_case
 from tests.fuzz.writers import FILES, FRAMES, PROGRAM_FILES, SPARK_FRAMES, WRITERS, Writer
@@ -86,14 +86,14 @@ def test_neighbours_are_counted_alike_where_cells_are_many(tmp_path, monkeypatch
 
 
 @ALL_SEEDS
-@pytest.mark.parametrize("writer", [*FILES, *FRAMES], ids=lambda writer: writer.name)
+@pytest.mark.parametrize("writer", [*one_in(3, FILES), *FRAMES], ids=lambda writer: writer.name)
 def test_text_is_read_as_declared_with_and_without_somebody(tmp_path, writer, all_seeds):
     seeds = some_seeds(writer, (), 12 if all_seeds else 2)
     assert_close(writer, tmp_path, seeds, cases=declared_case)
 
 
 @ALL_SEEDS
-@pytest.mark.parametrize("writer", [*FILES, *FRAMES, *PROGRAM_FILES], ids=lambda writer: writer.name)
+@pytest.mark.parametrize("writer", [*one_in(3, FILES), *FRAMES, *PROGRAM_FILES], ids=lambda writer: writer.name)
 def test_complete_columns_count_every_row_with_and_without_somebody(tmp_path, writer, all_seeds):
     seeds = some_seeds(writer, (), 12 if all_seeds else 2)
     assert_close(writer, tmp_path, seeds, cases=complete_case)
