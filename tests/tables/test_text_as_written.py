@@ -103,6 +103,12 @@ def test_a_date_format_says_where_each_part_is(tmp_path, date_format, text, edge
         assert counts(data, "day", domain) == [1, 4]
 
 
+def test_parts_with_no_separator_between_them_have_two_digits(tmp_path):
+    domain = {"day": {"edges": [date(2024, 1, 1), date(2025, 1, 1)], "other": "other", "date_format": "%d%m.%Y"}}
+    for data in sources(tmp_path, day=["1211.2024", "121.2024", "0101.2024", "11.2024"]):
+        assert counts(data, "day", domain) == [2, 2]
+
+
 def test_words_for_missing_values_are_nulls_everywhere(tmp_path):
     columns = {"ward": ["a", "NA", ".", "b"], "who": ["p", "NA", "q", "."], "n": ["1", "2", ".", "NA"]}
     domain = {"ward": {"levels": ["a", "b", "NA"], "missing": "none", "other": "other"}, "n": {"range": [0, 10]}}
