@@ -542,6 +542,16 @@ def test_half_widths_of_sums_and_differences_of_tables_with_a_common_total_cover
         assert h == 0 or known == (1, 1) or np.mean(np.abs(errors @ weights) <= h - 1) <= level + 0.011
 
 
+@pytest.mark.parametrize("name", LAWS)
+def test_two_cells_share_how_often_their_difference_may_miss(name):
+    # So rarely that a bound by the variance is larger.
+    law, level = NoiseLaw(order=1.0, scale=1.5, support="integer", norm=LAWS[name]), 1 - 1e-6
+    for group, size in enumerate(law.norm.cells):
+        part = VectorErrorLaw(law=law).of_groups[group]
+        if size > 1:
+            assert sum_half_width(((part, 1, 1),), level) == 2 * part.half_width(1 - (1 - level) / 2)
+
+
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
 @pytest.mark.parametrize("name", LAWS)
 def test_half_widths_of_sums_and_differences_cover_by_the_law_itself(name, level):
