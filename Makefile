@@ -53,7 +53,7 @@ checks: $(VENV)/.all ## lint, types, imports and pages, two at a time
 quick: $(VENV)/.all ## lint, types and the tests of what changed, in half a minute; or of one SUBJECT=ledger
 	$(BIN)/python tests/quick.py $(SUBJECT)
 
-test: checks tests ## the checks and the tests, in about eleven minutes on two cores
+test: checks tests ## the checks and the tests, in about nine minutes on two cores
 
 tests: $(VENV)/.all ## the tests alone
 	$(BIN)/python -m pytest -n 2 -m 'not exhaustive'
